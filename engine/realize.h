@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: MIT
+// From expression graphs to stored values: the one door between the front end and everything below.
+#pragma once
+
+#include "compiler/ir/node.h"
+
+#include <cstddef>
+#include <span>
+#include <string_view>
+#include <vector>
+
+namespace tiny::engine {
+
+/// A BUFFER node of `shape` on `device` ("" is the default device) holding a copy of `data`
+/// (row-major, element_count(shape) * size_B(dtype) bytes).
+ir::Ref buffer_node(DType, const ir::Shape& shape, std::span<const std::byte> data,
+                    std::string_view device = "");
+
+/// Computes every root and replaces it by a BUFFER node of its value. ASSIGN roots are stored in
+/// their target's memory where nothing else can still see the old value, else in fresh memory.
+/// Returns once the work is queued; reading waits for it.
+void realize(std::span<ir::Ref* const> roots);
+
+/// The elements of a BUFFER node; waits for the work that writes them.
+std::vector<std::byte> read(const ir::Ref& buffer);
+
+/// Inside a jit trace on this thread: `realize` and `read` throw UsageError.
+bool tracing();
+
+}  // namespace tiny::engine
