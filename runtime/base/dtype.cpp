@@ -117,8 +117,6 @@ BFloat16::BFloat16(float f) {
   // Adding 0x7fff plus the last kept bit rounds to nearest even; a carry may reach infinity.
   bits = static_cast<uint16_t>(nan ? (b >> 16) | 0x40 : (b + 0x7fff + ((b >> 16) & 1)) >> 16);
 }
-BFloat16::operator float() const {
-  return std::bit_cast<float>(static_cast<uint32_t>(bits) << 16);
-}
+BFloat16::operator float() const { return std::bit_cast<float>(static_cast<uint32_t>(bits) << 16); }
 
 }  // namespace tiny

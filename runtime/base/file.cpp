@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
-#include <rt_tiny/runtime/base/error.h>
 #include <rt_tiny/runtime/base/file.h>
+
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <rt_tiny/runtime/base/error.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-#include <rt_tiny/runtime/base/error.h>
 #include <rt_tiny/runtime/base/hash.h>
+
 #include <fmt/format.h>
+#include <rt_tiny/runtime/base/error.h>
 #include <xxhash.h>
 
 #include <new>

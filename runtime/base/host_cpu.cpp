@@ -1,15 +1,19 @@
 // SPDX-License-Identifier: MIT
+#include <rt_tiny/runtime/base/host_cpu.h>
+
+#include <fmt/format.h>
 #include <rt_tiny/runtime/base/error.h>
 #include <rt_tiny/runtime/base/file.h>
 #include <rt_tiny/runtime/base/hash.h>
-#include <rt_tiny/runtime/base/host_cpu.h>
-#include <fmt/format.h>
 
 #if defined(__x86_64__)
 #include <cpuid.h>
 #endif
 
+#include <algorithm>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 namespace tiny {
 namespace {

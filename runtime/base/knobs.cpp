@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-#include <rt_tiny/runtime/base/error.h>
 #include <rt_tiny/runtime/base/knobs.h>
+
 #include <fmt/format.h>
+#include <rt_tiny/runtime/base/error.h>
 #include <sched.h>
 #include <unistd.h>
 
@@ -12,6 +13,7 @@
 #include <mutex>
 #include <numeric>
 #include <optional>
+#include <utility>
 
 namespace tiny {
 namespace {
@@ -66,11 +68,11 @@ std::string to_text(const DebugKnob& value) {
 
 /// Sets one knob from text; false if no row has this name.
 bool assign(Knobs& values, std::string_view name, std::string_view text) {
-#define KNOB(type, member, row_name, default_text, doc)            \
-  if (name == row_name) {                                          \
+#define KNOB(type, member, row_name, default_text, doc)                                   \
+  if (name == row_name) {                                                                 \
     const std::string_view chosen = text.empty() ? std::string_view(default_text) : text; \
-    parse_value(row_name, chosen, values.member);                  \
-    return true;                                                   \
+    parse_value(row_name, chosen, values.member);                                         \
+    return true;                                                                          \
   }
 #include <rt_tiny/runtime/base/knobs.def>
 #undef KNOB
@@ -194,7 +196,7 @@ std::vector<KnobRow> knob_rows() {
   Knobs defaults = default_knobs();
   resolve_defaults(defaults, environ);
   std::vector<KnobRow> rows;
-#define KNOB(type, member, row_name, default_value, row_doc)                         \
+#define KNOB(type, member, row_name, default_value, row_doc)                \
   rows.push_back({row_name, row_doc, default_value, to_text(values.member), \
                   to_text(values.member) == to_text(defaults.member)});
 #include <rt_tiny/runtime/base/knobs.def>

@@ -20,11 +20,13 @@ struct TINY_API DebugKnob {
 
 /// The values in force. One member per row of knobs.def; 0 threads are already resolved to cores
 /// and an empty cache_dir to its default.
+// clang-format off: it does not see that KNOB ends a member
 struct TINY_API Knobs {
 #define KNOB(type, member, name, default_text, doc) type member{};
 #include <rt_tiny/runtime/base/knobs.def>
 #undef KNOB
 };
+// clang-format on
 
 /// The values in force; reads the environment at the first call. Throws UsageError on an unknown
 /// TINY_* variable and on a malformed value: "[env] DEBUG=abc: …".

@@ -33,15 +33,23 @@ int64_t floor_modulo(int64_t a, int64_t b) {
 int64_t apply(Code code, int64_t a, int64_t b) {
   const uint64_t ua = static_cast<uint64_t>(a), ub = static_cast<uint64_t>(b);
   switch (code) {
-    case Code::add: return wrap(ua + ub);
-    case Code::sub: return wrap(ua - ub);
-    case Code::mul: return wrap(ua * ub);
-    case Code::floordiv: return floor_divide(a, b);
-    case Code::floormod: return floor_modulo(a, b);
-    case Code::min: return std::min(a, b);
-    case Code::max: return std::max(a, b);
+    case Code::add:
+      return wrap(ua + ub);
+    case Code::sub:
+      return wrap(ua - ub);
+    case Code::mul:
+      return wrap(ua * ub);
+    case Code::floordiv:
+      return floor_divide(a, b);
+    case Code::floormod:
+      return floor_modulo(a, b);
+    case Code::min:
+      return std::min(a, b);
+    case Code::max:
+      return std::max(a, b);
     case Code::constant:
-    case Code::variable: break;
+    case Code::variable:
+      break;
   }
   CHECK_INVARIANT(false, "not a binary launch instruction");
   return 0;

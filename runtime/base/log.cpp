@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-#include <rt_tiny/runtime/base/knobs.h>
 #include <rt_tiny/runtime/base/log.h>
+
+#include <rt_tiny/runtime/base/knobs.h>
 
 #include <algorithm>
 #include <cstdio>
