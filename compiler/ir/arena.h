@@ -2,10 +2,9 @@
 // A compile job's nodes: interned, so equality is pointer equality, and freed in bulk.
 #pragma once
 
-#include "compiler/ir/node.h"
+#include <vector>
 
-#include <deque>
-#include <unordered_set>
+#include "compiler/ir/node.h"
 
 namespace tiny::ir {
 
@@ -19,9 +18,15 @@ class Arena {
 
   /// The one node with these parts. Aborts on a broken rule of ops.def. Does not simplify.
   const Node* make(Op, DType, std::vector<const Node*> sources = {}, Arg = {});
+  /// The same graphs inside this arena (tensor nodes of a job come in this way), root by root.
+  std::vector<const Node*> import(std::span<const Node* const> roots);
 
-  // Shorthand for kernel and index expressions (0-d). These fold what is trivial: constants,
-  // x+0, x*1, x*0 for integers, identical operands of comparisons, WHERE of a constant.
+  /// `make` after folding what is trivial, for 0-d expressions of any op: constants; whatever has
+  /// one possible value by its interval; x+0, x*1; same operands; WHERE of a constant. A constant
+  /// operand of a commutative op moves to the right. Floats fold only what is exact for every x.
+  const Node* build(Op, DType, std::vector<const Node*> sources, Arg = {});
+
+  // Shorthand for kernel and index expressions (0-d), all through `build`.
   const Node* integer(int64_t value, DType = DType::i64);
   const Node* real(double value, DType);
   const Node* boolean(bool value);
@@ -31,19 +36,26 @@ class Arena {
   const Node* mul(const Node*, const Node*);
   const Node* floordiv(const Node*, const Node*);
   const Node* floormod(const Node*, const Node*);
+  const Node* min(const Node*, const Node*);
+  const Node* max(const Node*, const Node*);
   const Node* lt(const Node*, const Node*);
+  const Node* le(const Node*, const Node*);
   const Node* eq(const Node*, const Node*);
+  const Node* ne(const Node*, const Node*);
   const Node* logical_and(const Node*, const Node*);
+  const Node* logical_or(const Node*, const Node*);
+  const Node* logical_not(const Node*);
   const Node* where(const Node* condition, const Node* yes, const Node* no);
   const Node* cast(const Node*, DType);
 
   size_t size() const { return nodes_.size(); }
 
  private:
-  struct Hash { size_t operator()(const Node* n) const { return n->hash(); } };
-  struct Same { bool operator()(const Node*, const Node*) const; };
-  std::unordered_set<const Node*, Hash, Same> interned_;
-  std::deque<Node*> nodes_;
+  bool matches(const Node&, Op, DType, const std::vector<const Node*>&, const Arg&) const;
+  void grow();
+
+  std::vector<Node*> table_;  ///< open addressing, a power of two, at most half full
+  std::vector<Node*> nodes_;
 };
 
 }  // namespace tiny::ir

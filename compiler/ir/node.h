@@ -48,7 +48,9 @@ int64_t element_count(const Shape&);
 std::string to_string(const Shape&);  ///< "(2, 3)"
 
 /// Anything a leaf points at; the IR only keeps it alive and compares identity.
-struct Object { virtual ~Object() = default; };
+struct Object {
+  virtual ~Object() = default;
+};
 
 /// What an op needs beyond its sources; ops.def says which field means what.
 struct Arg {
@@ -74,9 +76,15 @@ struct AxisSet {
   void add(int64_t axis) { words[axis >> 6] |= uint64_t(1) << (axis & 63); }
   void remove(int64_t axis) { words[axis >> 6] &= ~(uint64_t(1) << (axis & 63)); }
   bool empty() const { return (words[0] | words[1]) == 0; }
-  AxisSet operator|(const AxisSet& o) const { return {{words[0] | o.words[0], words[1] | o.words[1]}}; }
-  AxisSet operator&(const AxisSet& o) const { return {{words[0] & o.words[0], words[1] & o.words[1]}}; }
-  AxisSet operator-(const AxisSet& o) const { return {{words[0] & ~o.words[0], words[1] & ~o.words[1]}}; }
+  AxisSet operator|(const AxisSet& o) const {
+    return {{words[0] | o.words[0], words[1] | o.words[1]}};
+  }
+  AxisSet operator&(const AxisSet& o) const {
+    return {{words[0] & o.words[0], words[1] & o.words[1]}};
+  }
+  AxisSet operator-(const AxisSet& o) const {
+    return {{words[0] & ~o.words[0], words[1] & ~o.words[1]}};
+  }
   bool contains(const AxisSet& o) const { return (o - *this).empty(); }
   bool operator==(const AxisSet&) const = default;
   std::vector<int> list() const;
@@ -91,11 +99,18 @@ void release(const Node*);
 class Ref {
  public:
   Ref() = default;
-  explicit Ref(const Node* n) : node_(n) { if (n) retain(n); }
+  explicit Ref(const Node* n) : node_(n) {
+    if (n) retain(n);
+  }
   Ref(const Ref& o) : Ref(o.node_) {}
   Ref(Ref&& o) noexcept : node_(std::exchange(o.node_, nullptr)) {}
-  Ref& operator=(Ref o) noexcept { std::swap(node_, o.node_); return *this; }
-  ~Ref() { if (node_) release(node_); }
+  Ref& operator=(Ref o) noexcept {
+    std::swap(node_, o.node_);
+    return *this;
+  }
+  ~Ref() {
+    if (node_) release(node_);
+  }
   const Node* get() const { return node_; }
   const Node& operator*() const { return *node_; }
   const Node* operator->() const { return node_; }
@@ -123,14 +138,17 @@ class Node {
   uint32_t reference_count() const { return references_.load(std::memory_order_acquire); }
   bool is_const() const { return op_ == Op::CONST; }
   /// CONST of an integer or bool with this value.
-  bool is_int_const(int64_t v) const { return op_ == Op::CONST && !is_float(dtype_) && arg_.value == v; }
+  bool is_int_const(int64_t v) const {
+    return op_ == Op::CONST && !is_float(dtype_) && arg_.value == v;
+  }
 
  private:
   friend class Arena;
   friend Ref make(Op, DType, std::vector<Ref>, Arg);
   friend void retain(const Node*);
   friend void release(const Node*);
-  Node(Op, DType, std::vector<const Node*> sources, Arg);
+  Node(Op, DType, std::vector<const Node*> sources, Arg, uint64_t hash);
+  static uint64_t hash_of(Op, DType, std::span<const Node* const> sources, const Arg&);
 
   Op op_;
   DType dtype_;
@@ -145,6 +163,13 @@ class Node {
 
 /// A reference-counted node. Aborts on a broken rule of ops.def: callers validate user input first.
 Ref make(Op, DType, std::vector<Ref> sources, Arg = {});
+
+/// A CONST's argument in its one form: integers wrapped, reals rounded to the dtype.
+Arg normal_constant(DType, Arg);
+/// Why these parts break a rule of ops.def on arity or dtypes; empty when they do not.
+std::string broken_rule(Op, DType, std::span<const Node* const> sources);
+/// CHECKs that no such rule is broken.
+void require_rules(Op, DType, std::span<const Node* const> sources);
 
 /// The shape a node of this op would have; CHECKs the op's shape rule.
 Shape infer_shape(Op, std::span<const Node* const> sources, const Arg&);
