@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A stranger's program against the installed core: memory of the CPU device, no compiler, no tensor.
+// A stranger's program against the installed core: memory of the CPU device, no compiler, no
+// tensor.
 #include <rt_tiny/runtime/device.h>
 
 #include <cstdio>

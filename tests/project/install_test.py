@@ -7,6 +7,7 @@ g++ and pkg-config.
 """
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -63,6 +64,23 @@ def check_no_second_copy(libraries):
         sys.exit('both libraries hold this state:\n' + '\n'.join(sorted(both)))
 
 
+def run_installed(folder, libraries, root):
+    """Runs the program; all of our libraries it loads must be the installed ones."""
+    loads = os.path.join(root, 'loads')
+    printed = output(['./program'], cwd=folder, env=os.environ | {
+        'LD_LIBRARY_PATH': libraries, 'DEV': 'CPU', 'TINY_CACHE_DIR': os.path.join(root, 'cache'),
+        'LD_DEBUG': 'files', 'LD_DEBUG_OUTPUT': loads})
+    loaded = set()
+    for name in os.listdir(root):
+        if name.startswith('loads.'):
+            with open(os.path.join(root, name), encoding='utf-8', errors='replace') as log:
+                loaded |= set(re.findall(r'calling init: (\S*lib(?:rt_tiny|tiny_)\S*)', log.read()))
+    strays = [path for path in loaded if not path.startswith(libraries)]
+    if strays or not loaded:
+        sys.exit(f'libraries that are not the installed ones: {strays or "none seen"}')
+    return printed
+
+
 def main():
     build, package, source, expected = sys.argv[1:5]
     if not all(map(shutil.which, ('g++', 'pkg-config', 'nm', 'readelf'))):
@@ -75,11 +93,9 @@ def main():
         check_soname(libraries, package)
         check_no_second_copy(libraries)
         compile_outside(package, source, libraries, outside, sysroot)
-        environment = os.environ | {'LD_LIBRARY_PATH': libraries, 'DEV': 'CPU',
-                                    'TINY_CACHE_DIR': os.path.join(root, 'cache')}
-        printed = output(['./program'], cwd=outside, env=environment)
+        printed = run_installed(outside, libraries, root)
     print(printed)
-    if printed != expected.replace('\\n', '\n'):
+    if printed != expected:
         sys.exit(f'expected: {expected}')
     return 0
 

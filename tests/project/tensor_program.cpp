@@ -8,7 +8,7 @@
 
 int main() {
   tiny::Tensor x = tiny::Tensor::arange(5, tiny::DType::f32);
-  x.requires_grad(true);
+  x.requires_grad_();
   tiny::Tensor y = (x * x).sum();
   y.backward();
   std::printf("sum %g gradient %g\n", y.item<float>(), x.grad().sum().item<float>());
