@@ -16,14 +16,15 @@
 
 namespace tiny {
 
+/// Names are views into the object's bytes.
 struct TINY_API ElfSection {
-  std::string name;
+  std::string_view name;
   uint32_t type = 0, link = 0, info = 0;
   uint64_t flags = 0, offset_B = 0, size_B = 0, align_B = 1, entry_B = 0;
 };
 
 struct TINY_API ElfSymbol {
-  std::string name;
+  std::string_view name;
   uint32_t section = 0;  ///< index into sections(); see kElfUndefined and kElfAbsolute
   uint64_t value = 0, size_B = 0;
   uint8_t binding = 0, type = 0;
@@ -37,11 +38,13 @@ struct TINY_API ElfRelocation {
   int64_t addend = 0;
 };
 
-/// A parsed and validated object: every index and range in it is in bounds.
+/// A parsed and validated object: every index and range in it is in bounds. Move-only.
 class TINY_API ElfObject {
  public:
   /// Throws UsageError ("[elf] …").
   explicit ElfObject(std::vector<uint8_t> bytes);
+  ElfObject(ElfObject&&) noexcept = default;
+  ElfObject& operator=(ElfObject&&) noexcept = default;
 
   uint16_t machine() const { return machine_; }  ///< e_machine: 62 x86-64, 183 AArch64, 224 AMDGPU
   uint32_t flags() const { return flags_; }      ///< e_flags
@@ -55,13 +58,10 @@ class TINY_API ElfObject {
   const ElfSymbol* find_symbol(std::string_view name) const;
 
  private:
-  void parse_sections();
-  void parse_symbols(const ElfSection& table);
-  void parse_relocations(const ElfSection& table);
-
+  friend struct ElfParser;
   std::vector<uint8_t> bytes_;
   uint16_t machine_ = 0;
-  uint32_t flags_ = 0, symbol_table_ = 0;
+  uint32_t flags_ = 0;
   std::vector<ElfSection> sections_;
   std::vector<ElfSymbol> symbols_;
   std::vector<ElfRelocation> relocations_;
@@ -72,7 +72,8 @@ struct TINY_API HostSymbol {
   std::string_view name;
   const void* address;
 };
-/// libm by its C names, float and double, and memcpy, memset, memmove. Sorted by name.
+/// What generated code may call: libm by its C names (float and double), memcpy, memset, memmove,
+/// and the compiler's conversions of f16 and bf16. Sorted by name.
 TINY_API std::span<const HostSymbol> host_math_symbols();
 
 /// Host machine code ready to run: code pages are executable, none is writable and executable.
@@ -84,7 +85,7 @@ class TINY_API HostCode {
   size_t size_B() const { return mapping_.size_B(); }
 
  private:
-  friend class HostLoader;
+  friend HostCode load_host_code(const ElfObject&, std::span<const HostSymbol>);
   Mapping mapping_;
   std::map<std::string, size_t, std::less<>> symbols_;  ///< offsets into the mapping
 };
