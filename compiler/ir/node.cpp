@@ -257,11 +257,20 @@ void release(const Node* n) {
   for (;;) {
     for (const Node* s : n->sources_)
       if (drop(s->references_)) dead.push_back(s);
+    if (const Node* buffer = n->realized_.load(std::memory_order_acquire))
+      if (drop(buffer->references_)) dead.push_back(buffer);
     delete n;
     if (dead.empty()) return;
     n = dead.back();
     dead.pop_back();
   }
+}
+
+void Node::set_realized(const Ref& buffer) const {
+  const Node* none = nullptr;
+  retain(buffer.get());
+  if (!realized_.compare_exchange_strong(none, buffer.get(), std::memory_order_acq_rel))
+    release(buffer.get());
 }
 
 std::vector<const Node*> topological_order(std::span<const Node* const> roots) {

@@ -135,7 +135,14 @@ class Node {
   const Interval& interval() const { return interval_; }
   /// Loop axes this value depends on (kernel expressions).
   const AxisSet& axes() const { return axes_; }
+  /// Position in its arena, in order of creation: index for side tables. 0 outside arenas.
+  uint32_t id() const { return id_; }
   uint32_t reference_count() const { return references_.load(std::memory_order_acquire); }
+  /// The BUFFER that holds this tensor node's value once it was computed, else nullptr. Whoever still
+  /// holds the node (gradient history, an unrealized expression) reads it from there.
+  const Node* realized() const { return realized_.load(std::memory_order_acquire); }
+  /// The first caller wins; the node keeps the buffer alive.
+  void set_realized(const Ref& buffer) const;
   bool is_const() const { return op_ == Op::CONST; }
   /// CONST of an integer or bool with this value.
   bool is_int_const(int64_t v) const {
@@ -152,7 +159,9 @@ class Node {
 
   Op op_;
   DType dtype_;
+  uint32_t id_ = 0;
   mutable std::atomic<uint32_t> references_{0};
+  mutable std::atomic<const Node*> realized_{nullptr};
   std::vector<const Node*> sources_;
   Arg arg_;
   Shape shape_;
