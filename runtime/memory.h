@@ -38,7 +38,8 @@ struct TINY_API Block {
   void* host = nullptr;    ///< mapped in this process, or nullptr
   size_t size_B = 0;
   uint64_t handle = 0;     ///< the driver's own
-  bool imported = false;   ///< the memory belongs to somebody else
+  bool imported = false;  ///< the memory belongs to somebody else
+  uint64_t serial = 0;    ///< the pool's own
 };
 
 inline constexpr size_t kMaxQueues = 4;
@@ -63,6 +64,9 @@ class TINY_API Allocation {
     std::array<std::atomic<uint64_t>, kMaxQueues> write{}, any{};
   };
   Uses& uses() const { return *uses_; }
+
+  /// Leaves the memory to the caller and lets go of the device; `block` and `uses` stay readable.
+  Block release();
 
  private:
   void give_back() noexcept;

@@ -74,7 +74,11 @@ class TINY_API Arguments {
   template <class T>
     requires(std::is_arithmetic_v<T>)
   Arguments& add(T value) {
-    return add_scalar(&value, sizeof(T), std::is_integral_v<T>, static_cast<int64_t>(value));
+    static_assert(sizeof(T) <= 8);
+    if constexpr (std::is_integral_v<T>)
+      return add_scalar(&value, sizeof(T), true, static_cast<int64_t>(value));
+    else
+      return add_scalar(&value, sizeof(T), false, 0);
   }
   const std::vector<Argument>& values() const { return values_; }
 

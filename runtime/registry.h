@@ -45,8 +45,8 @@ struct TINY_API BackendInfo {
 TINY_API void register_backend(BackendInfo);
 
 namespace detail {
-/// Defined in drivers/builtin.cpp: the list of drivers this library was built with.
-void register_builtin_backends();
+/// Defined in drivers/builtin.cpp: the drivers this library was built with.
+void register_builtin_backends(std::vector<BackendInfo>&);
 }  // namespace detail
 
 }  // namespace tiny
