@@ -47,11 +47,12 @@ std::string temporary_name(const std::string& path) {
 }
 
 void write_and_rename(const std::string& temporary, const std::string& path,
-                      std::span<const uint8_t> bytes) {
+                      std::span<const uint8_t> bytes, FileSync sync) {
   Fd fd = Fd::open(temporary, O_WRONLY | O_CREAT | O_EXCL);
   try {
     write_all(fd, temporary, bytes);
-    if (fsync(fd.get()) != 0) throw_system_error(fmt::format("fsync({})", temporary), errno);
+    if (sync == FileSync::yes && fsync(fd.get()) != 0)
+      throw_system_error(fmt::format("fsync({})", temporary), errno);
     if (rename(temporary.c_str(), path.c_str()) != 0)
       throw_system_error(fmt::format("rename({}, {})", temporary, path), errno);
   } catch (...) {
@@ -149,13 +150,14 @@ std::vector<uint8_t> read_file(const std::string& path) {
   return bytes;
 }
 
-void write_file_atomic(const std::string& path, std::span<const uint8_t> bytes) {
+void write_file_atomic(const std::string& path, std::span<const uint8_t> bytes, FileSync sync) {
   refuse_special_file(path);
-  write_and_rename(temporary_name(path), path, bytes);
+  write_and_rename(temporary_name(path), path, bytes, sync);
 }
 
-void write_file_atomic(const std::string& path, std::string_view text) {
-  write_file_atomic(path, std::span(reinterpret_cast<const uint8_t*>(text.data()), text.size()));
+void write_file_atomic(const std::string& path, std::string_view text, FileSync sync) {
+  write_file_atomic(path, std::span(reinterpret_cast<const uint8_t*>(text.data()), text.size()),
+                    sync);
 }
 
 }  // namespace tiny

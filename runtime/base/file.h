@@ -64,9 +64,14 @@ class TINY_API Mapping {
 /// All bytes of a file; throws SystemError.
 TINY_API std::vector<uint8_t> read_file(const std::string& path);
 
+/// Whether bytes must be on the disk before the call returns, so that they survive a power cut.
+enum class FileSync : uint8_t { no, yes };
+
 /// Writes a file so that readers see the old bytes or the new ones, never a part: a temporary in
 /// the same folder, fsync, rename. On failure the temporary is removed and SystemError thrown.
-TINY_API void write_file_atomic(const std::string& path, std::span<const uint8_t> bytes);
-TINY_API void write_file_atomic(const std::string& path, std::string_view text);
+TINY_API void write_file_atomic(const std::string& path, std::span<const uint8_t> bytes,
+                                FileSync sync = FileSync::yes);
+TINY_API void write_file_atomic(const std::string& path, std::string_view text,
+                                FileSync sync = FileSync::yes);
 
 }  // namespace tiny
