@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -16,7 +17,13 @@ namespace tiny::engine {
 ir::Ref buffer_node(DType, const ir::Shape& shape, std::span<const std::byte> data,
                     std::string_view device = "");
 
-/// Computes every root and replaces it by a BUFFER node of its value. ASSIGN roots are stored in
+/// `source` on another device.
+ir::Ref copy_node(const ir::Ref& source, std::string_view device);
+/// Where a node's value is, or will be computed.
+std::string device_name(const ir::Ref&);
+
+/// Computes every root and replaces it by a BUFFER node of its value; the node that stood there
+/// remembers the buffer (Node::realized) for whoever still holds it. ASSIGN roots are stored in
 /// their target's memory where nothing else can still see the old value, else in fresh memory.
 /// Returns once the work is queued; reading waits for it.
 void realize(std::span<ir::Ref* const> roots);

@@ -56,8 +56,8 @@ struct Object {
 struct Arg {
   int64_t value = 0;
   double real = 0;
-  std::vector<int64_t> list;
-  std::shared_ptr<Object> object;
+  std::vector<int64_t> list{};
+  std::shared_ptr<Object> object{};
   bool operator==(const Arg&) const;  ///< reals by bits
 };
 
@@ -138,8 +138,8 @@ class Node {
   /// Position in its arena, in order of creation: index for side tables. 0 outside arenas.
   uint32_t id() const { return id_; }
   uint32_t reference_count() const { return references_.load(std::memory_order_acquire); }
-  /// The BUFFER that holds this tensor node's value once it was computed, else nullptr. Whoever still
-  /// holds the node (gradient history, an unrealized expression) reads it from there.
+  /// The BUFFER that holds this tensor node's value once it was computed, else nullptr. Whoever
+  /// still holds the node (gradient history, an unrealized expression) reads it from there.
   const Node* realized() const { return realized_.load(std::memory_order_acquire); }
   /// The first caller wins; the node keeps the buffer alive.
   void set_realized(const Ref& buffer) const;
@@ -177,7 +177,9 @@ Ref make(Op, DType, std::vector<Ref> sources, Arg = {});
 Arg normal_constant(DType, Arg);
 /// Why these parts break a rule of ops.def on arity or dtypes; empty when they do not.
 std::string broken_rule(Op, DType, std::span<const Node* const> sources);
-/// CHECKs that no such rule is broken.
+/// Why the op's shape rule does not take them; empty when it does. Asks for a kept arity.
+std::string broken_shape(Op, std::span<const Node* const> sources, const Arg&);
+/// CHECKs that no rule on arity or dtypes is broken.
 void require_rules(Op, DType, std::span<const Node* const> sources);
 
 /// The shape a node of this op would have; CHECKs the op's shape rule.

@@ -43,9 +43,10 @@ enum class Placement : uint8_t { reg, local };
 /// Referred to by ir::Op::STAGE nodes (arg.value = index in Piece::stages, arg.list = those axes).
 struct Stage {
   ir::ReduceOp op = ir::ReduceOp::sum;
-  DType accumulator = DType::f32;  ///< wider than the result for f16/bf16; STAGE nodes have this type
-  const ir::Node* value = nullptr; ///< of dtype `accumulator`
-  std::vector<int> reduce_axes;    ///< outer to inner
+  DType accumulator =
+      DType::f32;  ///< wider than the result for f16/bf16; STAGE nodes have this type
+  const ir::Node* value = nullptr;  ///< of dtype `accumulator`
+  std::vector<int> reduce_axes;     ///< outer to inner
   Placement placement = Placement::reg;
 };
 
@@ -55,15 +56,15 @@ struct Store {
   const ir::Node* index = nullptr;
   const ir::Node* valid = nullptr;  ///< nullptr: everywhere
   const ir::Node* value = nullptr;
-  bool accumulate = false;          ///< add to what is there; positions may repeat
+  bool accumulate = false;  ///< add to what is there; positions may repeat
 };
 
 /// Stores that share one domain, and the stages they read. All values of a position are computed
 /// before any store of that position, so a buffer may be read at the very index it is written.
 struct Piece {
   std::vector<Axis> axes;
-  std::vector<int> domain;     ///< axes of the stores, outer to inner
-  std::vector<Stage> stages;   ///< a stage reads only earlier ones
+  std::vector<int> domain;    ///< axes of the stores, outer to inner
+  std::vector<Stage> stages;  ///< a stage reads only earlier ones
   std::vector<Store> stores;
   /// Axes that must run in order in one thread (a scatter's index axis).
   std::vector<int> sequential;
@@ -77,10 +78,10 @@ struct KernelBuffer {
 
 struct Kernel {
   std::shared_ptr<ir::Arena> arena;
-  std::string name;                    ///< "softmax_r512_c10": letters, digits, underscores
-  std::vector<KernelBuffer> buffers;   ///< LOAD arg.value and Store::buffer index this
-  int variables = 0;                   ///< VAR slots below this are kernel arguments after the buffers
-  std::vector<Piece> pieces;           ///< independent of each other
+  std::string name;                   ///< "softmax_r512_c10": letters, digits, underscores
+  std::vector<KernelBuffer> buffers;  ///< LOAD arg.value and Store::buffer index this
+  int variables = 0;          ///< VAR slots below this are kernel arguments after the buffers
+  std::vector<Piece> pieces;  ///< independent of each other
 };
 
 /// The notation of docs/architecture.md, one stage a line. Also the kernel's identity: equal text,

@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: MIT
+#include "compiler/schedule/cost.h"
+
+#include <algorithm>
+#include <unordered_map>
+
+namespace tiny {
+namespace {
+
+using ir::AxisSet;
+using ir::Node;
+using ir::Op;
+
+constexpr double kLaunch_ns = 2000;  // encode, hand over, join
+constexpr double kByte_ns = 0.05;    // 20 GB/s, all cores together
+constexpr double kInstruction_ns =
+    0.25;  // one vector instruction on one core: 4 a ns at best, dependent code less
+constexpr int kMaxAxes = 40;  // splits multiply them; AxisSet has 128
+constexpr int kMaxStages = 16;
+constexpr double kSharedByTile = 8;  // register tiles reuse a value that lacks a loop's axis
+
+/// The parts of a piece that run as one loop nest: each stage, and all stores together.
+struct Nest {
+  AxisSet outer;  ///< axes fixed while the nest runs once
+  AxisSet all;    ///< outer and its own loops
+  std::vector<const Node*> values;
+};
+
+std::vector<Nest> nests(const Piece& piece) {
+  std::vector<Nest> result;
+  for (const Stage& stage : piece.stages) {
+    Nest nest{free_axes(stage), free_axes(stage), {stage.value}};
+    for (const int axis : stage.reduce_axes) nest.all.add(axis);
+    result.push_back(std::move(nest));
+  }
+  Nest stores;
+  for (const int axis : piece.domain) stores.outer.add(axis);
+  stores.all = stores.outer;
+  for (const Store& store : piece.stores) {
+    stores.values.push_back(store.value);
+    stores.values.push_back(store.index);
+    if (store.valid) stores.values.push_back(store.valid);
+  }
+  result.push_back(std::move(stores));
+  return result;
+}
+
+/// Index arithmetic is strength-reduced away; what depends on data is not.
+bool is_data(const Node* n) { return n->dtype() != DType::i64 || n->op() == Op::LOAD; }
+
+struct NestWork {
+  double instructions = 0;
+  std::unordered_map<int64_t, double> loads;  ///< buffer → evaluations
+};
+
+NestWork work_of(const Piece& piece, const Nest& nest, const Target& target) {
+  NestWork work;
+  const double all = iterations(piece, nest.all);
+  const double lanes = std::max(1.0, target.vector_B / 4.0);
+  for (const Node* n : ir::topological_order(nest.values)) {
+    if (!is_data(n) || n->is_const() || n->op() == Op::RANGE) continue;
+    // A value that lacks some loop's axis is hoisted where loops allow, else shared by the tile.
+    const double own = iterations(piece, n->axes());
+    const bool hoists = nest.outer.contains(n->axes()) || n->axes() == nest.all;
+    const double evaluations = hoists ? own : std::max(own, all / kSharedByTile);
+    work.instructions += evaluations * op_weight(n->op()) / lanes;
+    if (n->op() == Op::LOAD) work.loads[n->arg().value] += own;
+  }
+  return work;
+}
+
+/// Groups that can work at the same time on a nest: only axes of the stores' domain are divided.
+double parallel(const Piece& piece, const Nest& nest, const Target& target) {
+  AxisSet domain;
+  for (const int axis : piece.domain) domain.add(axis);
+  for (const int axis : piece.sequential) domain.remove(axis);
+  return std::min<double>(target.parallelism,
+                          std::max(1.0, iterations(piece, nest.outer & domain)));
+}
+
+}  // namespace
+
+double op_weight(Op op) {
+  switch (op) {
+    case Op::EXP:
+    case Op::EXP2:
+    case Op::LOG:
+    case Op::LOG2:
+      return 14;
+    case Op::SIN:
+    case Op::COS:
+      return 30;
+    case Op::TANH:
+    case Op::ERF:
+      return 20;
+    case Op::POW:
+      return 40;
+    case Op::THREEFRY:
+      return 120;
+    case Op::FDIV:
+    case Op::SQRT:
+      return 4;
+    case Op::IDIV:
+    case Op::IMOD:
+    case Op::FLOORDIV:
+    case Op::FLOORMOD:
+    case Op::FMOD:
+      return 20;
+    case Op::STAGE:
+    case Op::VAR:
+      return 0;
+    default:
+      return 1;
+  }
+}
+
+double iterations(const Piece& piece, const AxisSet& axes) {
+  double count = 1;
+  for (const int axis : axes.list()) count *= double(piece.axes[axis].extent);
+  return count;
+}
+
+AxisSet free_axes(const Stage& stage) {
+  AxisSet free = stage.value->axes();
+  for (const int axis : stage.reduce_axes) free.remove(axis);
+  return free;
+}
+
+double draft_cost(const Draft& draft, const Target& target) {
+  double time_ns = kLaunch_ns;
+  std::vector<char> touched(draft.buffers.size(), 0);
+  for (const Nest& nest : nests(draft.piece)) {
+    const NestWork work = work_of(draft.piece, nest, target);
+    time_ns += work.instructions * kInstruction_ns / parallel(draft.piece, nest, target);
+    const double runs = iterations(draft.piece, nest.outer);
+    for (const auto& [buffer, evaluations] : work.loads) {
+      const KernelBuffer& b = draft.buffers[buffer];
+      const double bytes =
+          std::min<double>(evaluations, double(b.elements)) * double(size_B(b.dtype));
+      const bool cached = touched[buffer] && bytes / runs < double(target.cache_B) / 2;
+      if (!cached) time_ns += bytes * kByte_ns;
+      touched[buffer] = 1;
+    }
+  }
+  for (const KernelBuffer& b : draft.buffers)
+    if (b.written) time_ns += double(b.elements) * double(size_B(b.dtype)) * kByte_ns;
+  return time_ns;
+}
+
+const char* draft_obstacle(const Draft& draft, const Target& target) {
+  const Piece& piece = draft.piece;
+  if (piece.axes.size() > kMaxAxes) return "too many axes";
+  if (piece.stages.size() > kMaxStages) return "too many stages";
+  if (draft.buffers.size() > target.max_buffers) return "too many buffers";
+  AxisSet domain;
+  for (const int axis : piece.domain) domain.add(axis);
+  std::vector<AxisSet> chain;
+  for (const Stage& stage : piece.stages) {
+    const AxisSet free = free_axes(stage);
+    if (domain.contains(free)) {
+      chain.push_back(free);
+      continue;
+    }
+    // Inside another stage's reduction: every loop around it must be one of its own axes.
+    for (const Stage& outer : piece.stages) {
+      AxisSet around = free_axes(outer);
+      bool inside = false;
+      for (const int axis : outer.reduce_axes) {
+        around.add(axis);
+        inside |= free.has(axis);
+      }
+      if (inside && !free.contains(around)) return "a reduction repeated inside another";
+      double folded = 1;
+      for (const int axis : stage.reduce_axes) folded *= double(piece.axes[axis].extent);
+      if (inside && folded > 64 && iterations(piece, free) * folded > 65536)
+        return "a long reduction inside another";
+    }
+  }
+  std::sort(chain.begin(), chain.end(),
+            [&](const AxisSet& a, const AxisSet& b) { return a.list().size() < b.list().size(); });
+  for (size_t i = 1; i < chain.size(); ++i)
+    if (!chain[i].contains(chain[i - 1])) return "stages over different axes";
+  return nullptr;
+}
+
+}  // namespace tiny

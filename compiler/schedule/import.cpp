@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: MIT
+#include "compiler/schedule/import.h"
+
+#include <unordered_map>
+#include <unordered_set>
+
+namespace tiny {
+namespace {
+
+using ir::Node;
+using ir::Op;
+
+/// Feeds one node to the key: everything but the storage's identity, sources by position.
+void hash_node(Hasher& hasher, const Node* node,
+               const std::unordered_map<const Node*, uint32_t>& ids) {
+  const ir::Arg& arg = node->arg();
+  hasher.add(node->op()).add(node->dtype()).add(arg.value).add(arg.real);
+  hasher.add(arg.list.size()).add_raw(arg.list.data(), arg.list.size() * sizeof(int64_t));
+  hasher.add(node->sources().size());
+  for (const Node* source : node->sources()) hasher.add(ids.at(resolved(source)));
+}
+
+/// ir::topological_order through `resolved`.
+std::vector<const Node*> resolved_order(std::span<const Node* const> roots) {
+  struct Frame {
+    const Node* node;
+    size_t next;
+  };
+  std::vector<const Node*> order;
+  std::unordered_set<const Node*> seen;
+  std::vector<Frame> stack;
+  for (const Node* root : roots) {
+    if (seen.insert(root).second) stack.push_back({root, 0});
+    while (!stack.empty()) {
+      Frame& top = stack.back();
+      if (top.next < top.node->sources().size()) {
+        const Node* source = resolved(top.node->source(top.next++));
+        if (seen.insert(source).second) stack.push_back({source, 0});
+      } else {
+        order.push_back(top.node);
+        stack.pop_back();
+      }
+    }
+  }
+  return order;
+}
+
+}  // namespace
+
+const Node* resolved(const Node* n) {
+  const Node* buffer = n->realized();
+  return buffer ? buffer : n;
+}
+
+GraphView view_graph(std::span<const Node* const> roots) {
+  GraphView view;
+  for (const Node* root : roots) view.roots.push_back(resolved(root));
+  view.order = resolved_order(view.roots);
+  std::unordered_map<const Node*, uint32_t> ids;
+  ids.reserve(view.order.size());
+  Hasher hasher;
+  for (const Node* node : view.order) {
+    hash_node(hasher, node, ids);
+    ids.emplace(node, uint32_t(ids.size()));
+    if (node->op() == Op::BUFFER) view.leaves.push_back(node);
+  }
+  for (const Node* root : view.roots) hasher.add(ids.at(root));
+  view.key = hasher.digest();
+  return view;
+}
+
+ImportedGraph import_graph(const GraphView& view) {
+  ImportedGraph graph{std::make_shared<ir::Arena>(), {}};
+  std::unordered_map<const Node*, const Node*> imported;
+  imported.reserve(view.order.size());
+  int64_t slot = 0;
+  for (const Node* node : view.order) {
+    if (node->op() == Op::BUFFER) {
+      imported[node] =
+          graph.arena->make(Op::PARAM, node->dtype(), {}, {.value = slot++, .list = node->shape()});
+      continue;
+    }
+    std::vector<const Node*> sources;
+    sources.reserve(node->sources().size());
+    for (const Node* source : node->sources()) sources.push_back(imported.at(resolved(source)));
+    imported[node] = graph.arena->make(node->op(), node->dtype(), std::move(sources), node->arg());
+  }
+  for (const Node* root : view.roots) graph.roots.push_back(imported.at(root));
+  return graph;
+}
+
+}  // namespace tiny
