@@ -8,6 +8,7 @@
 #include <cmath>
 #include <unordered_map>
 
+#include "compiler/ir/rewrite.h"
 #include "compiler/ir/scalar.h"
 
 namespace tiny::ir {
@@ -129,6 +130,8 @@ bool foldable(Op op, DType dtype, const std::vector<const Node*>& sources) {
 
 }  // namespace
 
+Arena::Arena() = default;
+
 Arena::~Arena() {
   for (const Node* n : nodes_) delete n;
 }
@@ -161,6 +164,7 @@ const Node* Arena::make(Op op, DType dtype, std::vector<const Node*> sources, Ar
       return table_[slot];
   Node* node = new Node(op, dtype, std::move(sources), std::move(arg), hash);
   node->references_.store(1, std::memory_order_relaxed);  // the arena's own, until it is destroyed
+  node->id_ = static_cast<uint32_t>(nodes_.size());
   nodes_.push_back(node);
   table_[slot] = node;
   return node;

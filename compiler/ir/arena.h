@@ -2,16 +2,20 @@
 // A compile job's nodes: interned, so equality is pointer equality, and freed in bulk.
 #pragma once
 
+#include <memory>
 #include <vector>
 
 #include "compiler/ir/node.h"
 
 namespace tiny::ir {
 
+class RuleSet;
+struct RewriteState;
+
 /// Not thread-safe: one job, one arena.
 class Arena {
  public:
-  Arena() = default;
+  Arena();
   Arena(const Arena&) = delete;
   Arena& operator=(const Arena&) = delete;
   ~Arena();
@@ -56,6 +60,8 @@ class Arena {
 
   std::vector<Node*> table_;  ///< open addressing, a power of two, at most half full
   std::vector<Node*> nodes_;
+  friend RewriteState& rewrite_state(Arena&, const RuleSet&);
+  std::vector<std::unique_ptr<RewriteState>> rewrites_;  ///< one for each rule set used
 };
 
 }  // namespace tiny::ir

@@ -14,6 +14,7 @@ namespace tiny::ir {
 namespace {
 
 using Sources = std::span<const Node* const>;
+__extension__ typedef __int128 Wide;
 
 std::string complaint(Op op, Sources sources, const Arg& arg) {
   std::string s = fmt::format("[{}] shapes", info(op).name);
@@ -21,19 +22,38 @@ std::string complaint(Op op, Sources sources, const Arg& arg) {
   return s + fmt::format(", arg value {} list {}", arg.value, arg.list);
 }
 
-#define SHAPE_RULE(cond) CHECK_INVARIANT(cond, complaint(op, sources, arg))
+struct BrokenShape {
+  const char* rule;
+};
+
+#define SHAPE_RULE(cond)        \
+  do {                          \
+    if (!(cond)) [[unlikely]]   \
+      throw BrokenShape{#cond}; \
+  } while (0)
+
+/// Elements a shape may have, its zero extents apart: products stay inside int64.
+constexpr int64_t kMostElements = int64_t{1} << 62;
+
+bool countable(const Shape& shape) {
+  int64_t count = 1;
+  for (int64_t extent : shape)
+    if (extent != 0 && (__builtin_mul_overflow(count, extent, &count) || count > kMostElements))
+      return false;
+  return true;
+}
 
 bool all_non_negative(const std::vector<int64_t>& v) {
   return std::all_of(v.begin(), v.end(), [](int64_t x) { return x >= 0; });
 }
 
-Shape stored_shape(Op op, Sources sources, const Arg& arg) {
+Shape stored_shape(Op op, const Arg& arg) {
   SHAPE_RULE(all_non_negative(arg.list));
   if (op == Op::IOTA) SHAPE_RULE(arg.list.size() == 1);
   return arg.list;
 }
 
-Shape scalar_leaf(Op op, Sources sources, const Arg& arg) {
+Shape scalar_leaf(Op op, const Arg& arg) {
   if (op == Op::RANGE) {
     SHAPE_RULE(arg.list.size() == 1 && arg.list[0] >= 0);
     SHAPE_RULE(arg.value >= 0 && arg.value < AxisSet::kMaxAxes);
@@ -43,18 +63,18 @@ Shape scalar_leaf(Op op, Sources sources, const Arg& arg) {
   return {};
 }
 
-Shape elementwise(Op op, Sources sources, const Arg& arg) {
+Shape elementwise(Sources sources) {
   for (const Node* n : sources) SHAPE_RULE(n->shape() == sources[0]->shape());
   return sources[0]->shape();
 }
 
-Shape reshape(Op op, Sources sources, const Arg& arg) {
+Shape reshape(Sources sources, const Arg& arg) {
   SHAPE_RULE(all_non_negative(arg.list));
   SHAPE_RULE(element_count(arg.list) == element_count(sources[0]->shape()));
   return arg.list;
 }
 
-Shape permute(Op op, Sources sources, const Arg& arg) {
+Shape permute(Sources sources, const Arg& arg) {
   const Shape& in = sources[0]->shape();
   SHAPE_RULE(arg.list.size() == in.size());
   std::vector<bool> used(in.size());
@@ -67,7 +87,7 @@ Shape permute(Op op, Sources sources, const Arg& arg) {
   return out;
 }
 
-Shape expand(Op op, Sources sources, const Arg& arg) {
+Shape expand(Sources sources, const Arg& arg) {
   const Shape& in = sources[0]->shape();
   SHAPE_RULE(arg.list.size() == in.size());
   SHAPE_RULE(all_non_negative(arg.list));
@@ -75,7 +95,7 @@ Shape expand(Op op, Sources sources, const Arg& arg) {
   return arg.list;
 }
 
-Shape shrink(Op op, Sources sources, const Arg& arg) {
+Shape shrink(Sources sources, const Arg& arg) {
   const Shape& in = sources[0]->shape();
   const size_t rank = in.size();
   SHAPE_RULE(arg.list.size() == 3 * rank);
@@ -90,20 +110,22 @@ Shape shrink(Op op, Sources sources, const Arg& arg) {
   return out;
 }
 
-Shape pad(Op op, Sources sources, const Arg& arg) {
+Shape pad(Sources sources, const Arg& arg) {
   const Shape& in = sources[0]->shape();
   const size_t rank = in.size();
   SHAPE_RULE(arg.list.size() == 3 * rank);
   SHAPE_RULE(all_non_negative(arg.list));
   Shape out(rank);
   for (size_t i = 0; i < rank; ++i) {
-    const int64_t inner = in[i] == 0 ? 0 : in[i] + (in[i] - 1) * arg.list[2 * rank + i];
-    out[i] = arg.list[i] + inner + arg.list[rank + i];
+    const Wide inner = in[i] == 0 ? 0 : in[i] + Wide(in[i] - 1) * arg.list[2 * rank + i];
+    const Wide extent = inner + arg.list[i] + arg.list[rank + i];
+    SHAPE_RULE(extent <= kMostElements);
+    out[i] = static_cast<int64_t>(extent);
   }
   return out;
 }
 
-Shape flip(Op op, Sources sources, const Arg& arg) {
+Shape flip(Sources sources, const Arg& arg) {
   SHAPE_RULE(arg.list.size() == sources[0]->shape().size());
   for (int64_t f : arg.list) SHAPE_RULE(f == 0 || f == 1);
   return sources[0]->shape();
@@ -113,20 +135,20 @@ int64_t window_count(int64_t length, int64_t k, int64_t stride, int64_t dilation
   return (length - dilation * (k - 1) - 1) / stride + 1;
 }
 
-Shape window(Op op, Sources sources, const Arg& arg) {
+Shape window(Sources sources, const Arg& arg) {
   Shape out = sources[0]->shape();
   SHAPE_RULE(arg.value >= 0 && arg.value < static_cast<int64_t>(out.size()));
   SHAPE_RULE(arg.list.size() == 3);
   const int64_t k = arg.list[0], stride = arg.list[1], dilation = arg.list[2];
   const auto at = out.begin() + arg.value;
   SHAPE_RULE(k >= 1 && stride >= 1 && dilation >= 1);
-  SHAPE_RULE(dilation * (k - 1) + 1 <= *at);
+  SHAPE_RULE(Wide(dilation) * (k - 1) + 1 <= *at);
   *at = window_count(*at, k, stride, dilation);
   out.insert(at + 1, k);
   return out;
 }
 
-Shape unwindow(Op op, Sources sources, const Arg& arg) {
+Shape unwindow(Sources sources, const Arg& arg) {
   Shape out = sources[0]->shape();
   SHAPE_RULE(arg.value >= 0 && arg.value + 1 < static_cast<int64_t>(out.size()));
   SHAPE_RULE(arg.list.size() == 3);
@@ -134,13 +156,13 @@ Shape unwindow(Op op, Sources sources, const Arg& arg) {
   const auto at = out.begin() + arg.value;
   const int64_t k = *(at + 1);
   SHAPE_RULE(k >= 1 && stride >= 1 && dilation >= 1);
-  SHAPE_RULE(dilation * (k - 1) + 1 <= length);
+  SHAPE_RULE(Wide(dilation) * (k - 1) + 1 <= length);
   SHAPE_RULE(*at == window_count(length, k, stride, dilation));
   *at = length;
   return out;
 }
 
-Shape reduce(Op op, Sources sources, const Arg& arg) {
+Shape reduce(Sources sources, const Arg& arg) {
   const Shape& in = sources[0]->shape();
   SHAPE_RULE(arg.value >= 0 && arg.value <= static_cast<int64_t>(ReduceOp::min));
   Shape out;
@@ -169,10 +191,10 @@ Shape indexed(Op op, Sources sources, const Arg& arg) {
   return x;
 }
 
-Shape assign(Op op, Sources sources, const Arg& arg) {
+Shape assign(Sources sources) {
   const Op target = sources[0]->op();
   SHAPE_RULE(target == Op::BUFFER || target == Op::PARAM || target == Op::ASSIGN);
-  return elementwise(op, sources, arg);
+  return elementwise(sources);
 }
 
 Shape kernel_value(Op op, Sources sources, const Arg& arg) {
@@ -180,6 +202,47 @@ Shape kernel_value(Op op, Sources sources, const Arg& arg) {
   if (op == Op::STAGE)
     for (int64_t a : arg.list) SHAPE_RULE(a >= 0 && a < AxisSet::kMaxAxes);
   return {};
+}
+
+Shape inferred(Op op, Sources sources, const Arg& arg) {
+  switch (op) {
+    case Op::CONST:
+    case Op::VAR:
+    case Op::RANGE:
+      return scalar_leaf(op, arg);
+    case Op::BUFFER:
+    case Op::PARAM:
+    case Op::IOTA:
+      return stored_shape(op, arg);
+    case Op::RESHAPE:
+      return reshape(sources, arg);
+    case Op::PERMUTE:
+      return permute(sources, arg);
+    case Op::EXPAND:
+      return expand(sources, arg);
+    case Op::SHRINK:
+      return shrink(sources, arg);
+    case Op::PAD:
+      return pad(sources, arg);
+    case Op::FLIP:
+      return flip(sources, arg);
+    case Op::WINDOW:
+      return window(sources, arg);
+    case Op::UNWINDOW:
+      return unwindow(sources, arg);
+    case Op::REDUCE:
+      return reduce(sources, arg);
+    case Op::GATHER:
+    case Op::SCATTER:
+      return indexed(op, sources, arg);
+    case Op::ASSIGN:
+      return assign(sources);
+    case Op::LOAD:
+    case Op::STAGE:
+      return kernel_value(op, sources, arg);
+    default:
+      return elementwise(sources);
+  }
 }
 
 }  // namespace
@@ -193,43 +256,24 @@ int64_t element_count(const Shape& shape) {
 std::string to_string(const Shape& shape) { return fmt::format("({})", fmt::join(shape, ", ")); }
 
 Shape infer_shape(Op op, Sources sources, const Arg& arg) {
-  switch (op) {
-    case Op::CONST:
-    case Op::VAR:
-    case Op::RANGE:
-      return scalar_leaf(op, sources, arg);
-    case Op::BUFFER:
-    case Op::PARAM:
-    case Op::IOTA:
-      return stored_shape(op, sources, arg);
-    case Op::RESHAPE:
-      return reshape(op, sources, arg);
-    case Op::PERMUTE:
-      return permute(op, sources, arg);
-    case Op::EXPAND:
-      return expand(op, sources, arg);
-    case Op::SHRINK:
-      return shrink(op, sources, arg);
-    case Op::PAD:
-      return pad(op, sources, arg);
-    case Op::FLIP:
-      return flip(op, sources, arg);
-    case Op::WINDOW:
-      return window(op, sources, arg);
-    case Op::UNWINDOW:
-      return unwindow(op, sources, arg);
-    case Op::REDUCE:
-      return reduce(op, sources, arg);
-    case Op::GATHER:
-    case Op::SCATTER:
-      return indexed(op, sources, arg);
-    case Op::ASSIGN:
-      return assign(op, sources, arg);
-    case Op::LOAD:
-    case Op::STAGE:
-      return kernel_value(op, sources, arg);
-    default:
-      return elementwise(op, sources, arg);
+  const char* broken = nullptr;
+  try {
+    Shape shape = inferred(op, sources, arg);
+    if (countable(shape)) return shape;
+    broken = "too many elements";
+  } catch (const BrokenShape& e) {
+    broken = e.rule;
+  }
+  CHECK_INVARIANT(!broken, complaint(op, sources, arg) + ": " + broken);
+  return {};
+}
+
+std::string broken_shape(Op op, Sources sources, const Arg& arg) {
+  try {
+    if (countable(inferred(op, sources, arg))) return {};
+    return complaint(op, sources, arg) + ": too many elements";
+  } catch (const BrokenShape& e) {
+    return complaint(op, sources, arg) + ": " + e.rule;
   }
 }
 
