@@ -85,11 +85,31 @@ std::string host_features() {
   return text;
 }
 
-/// The host's features for "native", then the signed pieces of the job's.
-std::string feature_string(const TinyLlvmJob& job, bool native) {
-  std::string text = native ? host_features() : "";
+/// Refuses what LLVM would only complain about on stderr.
+void check_names(const llvm::Target& target, const llvm::Triple& triple, llvm::StringRef cpu,
+                 llvm::StringRef features) {
+#if LLVM_VERSION_MAJOR >= 21
+  const llvm::Triple& name = triple;
+#else
+  const std::string& name = triple.str();
+#endif
+  const std::unique_ptr<llvm::MCSubtargetInfo> info(target.createMCSubtargetInfo(name, "", ""));
+  if (!info) throw Failure("LLVM knows no processors of " + triple.str());
+  if (!cpu.empty() && !info->isCPUStringValid(cpu))
+    throw Failure("unknown cpu \"" + cpu.str() + "\" for " + triple.str());
+  llvm::SmallVector<llvm::StringRef, 64> pieces;
+  features.split(pieces, ',', -1, false);
+  for (llvm::StringRef piece : pieces)
+    if (llvm::none_of(info->getAllProcessorFeatures(),
+                      [&](const auto& known) { return piece.drop_front() == known.Key; }))
+      throw Failure("unknown feature \"" + piece.str() + "\" for " + triple.str());
+}
+
+/// The signed pieces of the job's features; others are fingerprints for cache keys.
+std::string signed_features(llvm::StringRef features) {
+  std::string text;
   llvm::SmallVector<llvm::StringRef, 16> pieces;
-  llvm::StringRef(job.features).split(pieces, ',', -1, false);
+  features.split(pieces, ',', -1, false);
   for (llvm::StringRef piece : pieces)
     if (piece.starts_with("+") || piece.starts_with("-"))
       text += (text.empty() ? "" : ",") + piece.str();
@@ -104,6 +124,9 @@ std::unique_ptr<llvm::TargetMachine> make_machine(const TinyLlvmJob& job,
   if (!target) throw Failure(error);
   const bool native = std::strcmp(job.cpu, "native") == 0;
   const std::string cpu = native ? llvm::sys::getHostCPUName().str() : job.cpu;
+  std::string features = signed_features(job.features);
+  check_names(*target, triple, cpu, features);
+  if (native) features = host_features() + (features.empty() ? "" : ",") + features;
   llvm::TargetOptions options;
   // a*b+c contracts where the text says `contract`, nowhere else.
   options.AllowFPOpFusion = llvm::FPOpFusion::Standard;
@@ -113,12 +136,10 @@ std::unique_ptr<llvm::TargetMachine> make_machine(const TinyLlvmJob& job,
 #else
   const std::string& name = triple.str();
 #endif
-  std::unique_ptr<llvm::TargetMachine> machine(target->createTargetMachine(
-      name, cpu, feature_string(job, native), options, llvm::Reloc::PIC_, llvm::CodeModel::Small,
-      llvm::CodeGenOptLevel::Default));
+  std::unique_ptr<llvm::TargetMachine> machine(
+      target->createTargetMachine(name, cpu, features, options, llvm::Reloc::PIC_,
+                                  llvm::CodeModel::Small, llvm::CodeGenOptLevel::Default));
   if (!machine) throw Failure("LLVM made no target machine for " + triple.str());
-  if (!cpu.empty() && !machine->getMCSubtargetInfo()->isCPUStringValid(cpu))
-    throw Failure("unknown cpu \"" + cpu + "\" for " + triple.str());
   return machine;
 }
 

@@ -47,6 +47,7 @@ struct TINY_API BFloat16 {
 };
 
 /// The DType of a C++ element type.
+// clang-format off: a table
 template <class T> struct DTypeOf;
 template <> struct DTypeOf<bool> { static constexpr DType value = DType::boolean; };
 template <> struct DTypeOf<uint8_t> { static constexpr DType value = DType::u8; };
@@ -61,6 +62,8 @@ template <> struct DTypeOf<Half> { static constexpr DType value = DType::f16; };
 template <> struct DTypeOf<BFloat16> { static constexpr DType value = DType::bf16; };
 template <> struct DTypeOf<float> { static constexpr DType value = DType::f32; };
 template <> struct DTypeOf<double> { static constexpr DType value = DType::f64; };
-template <class T> inline constexpr DType dtype_of = DTypeOf<T>::value;
+// clang-format on
+template <class T>
+inline constexpr DType dtype_of = DTypeOf<T>::value;
 
 }  // namespace tiny

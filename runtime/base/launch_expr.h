@@ -14,7 +14,10 @@ namespace tiny {
 class TINY_API LaunchExpr {
  public:
   enum class Code : uint8_t { constant, variable, add, sub, mul, floordiv, floormod, min, max };
-  struct Instruction { Code code; int64_t value = 0; };  ///< value: the constant, or the variable's slot
+  struct Instruction {
+    Code code;
+    int64_t value = 0;
+  };  ///< value: the constant, or the variable's slot
 
   LaunchExpr() : LaunchExpr(1) {}
   LaunchExpr(int64_t constant) : code_{{Code::constant, constant}} {}

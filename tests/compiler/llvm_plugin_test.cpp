@@ -201,6 +201,9 @@ TEST_CASE("bad IR is an error that gives its line, and the next compilation work
                     Catch::Contains("z80"));
   CHECK_THROWS_WITH(compile_llvm_ir("", target_for("x86_64-unknown-linux-gnu", "zx81")),
                     Catch::Contains("zx81"));
+  CHECK_THROWS_WITH(
+      compile_llvm_ir("", target_for("x86_64-unknown-linux-gnu", "x86-64", "+avx,+warp")),
+      Catch::Contains("+warp"));
   CHECK_THROWS_WITH(compile_llvm_ir(kKernels, t, false, "no-such-pass"),
                     Catch::Contains("no-such-pass"));
   check_kernels(build(kKernels));
