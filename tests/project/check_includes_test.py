@@ -50,7 +50,8 @@ class Arrows(unittest.TestCase):
     def test_drivers_know_no_compiler_and_no_other_driver(self):
         self.rejects('drivers/amd/device.cpp', '"compiler/ir/node.h"', 'publishes a Target')
         self.rejects('drivers/amd/device.cpp', '"drivers/nv/rm.h"', 'do not include each other')
-        self.accepts('drivers/null/device.cpp', '"drivers/cpu/host_target.h"')
+        self.rejects('drivers/cpu/device.cpp', '"drivers/null/device.h"', 'do not include each other')
+        self.accepts('drivers/null/device.cpp', '"drivers/cpu/encoder.h"')
         self.accepts('drivers/builtin.cpp', '"drivers/cpu/device.h"', '"drivers/null/device.h"')
 
     def test_models_know_no_driver(self):
