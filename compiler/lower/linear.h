@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: MIT
+// Linear code: what lowering makes of a kernel and a renderer turns into text. Nested blocks of
+// typed instructions in single assignment; knows vectors, loops and addresses, but no axes.
+#pragma once
+
+#include "compiler/schedule/kernel.h"
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace tiny::lower {
+
+using Id = int32_t;  ///< index into Function::values; -1: none
+
+struct Value {
+  enum class Kind : uint8_t { computed, constant, address };
+  Kind kind = Kind::computed;
+  DType dtype = DType::i64;  ///< of the element pointed to, for addresses
+  int lanes = 1;          ///< 1: scalar; constants of several lanes repeat, or count (`counting`)
+  bool counting = false;  ///< a constant 0, 1, ... lanes-1
+  int64_t integer = 0;    ///< constants: the value, for integers and bool
+  double real = 0;        ///< constants: the value, for floats
+};
+
+enum class Code : uint8_t {
+  alu,       ///< result = op(args); lanes agree; CAST and BITCAST too
+  splat,     ///< args[0] in every lane
+  extract,   ///< lane `offset` of args[0]
+  pack,      ///< lanes from scalars args
+  fold,      ///< horizontal: op over the lanes of args[0]
+  variable,  ///< launch variable `offset`
+  address,   ///< args[0] + args[1] elements
+  choose,    ///< address: args[0] ? args[1] + offset elements : args[2]
+  load,      ///< *(args[0] + offset); args[1]: lanes to read, others are 0
+  store,     ///< *(args[0] + offset) = args[1]; args[2]: lanes to write
+  loop,      ///< Instruction::loop
+  branch,    ///< if (args[0]) loop->body
+};
+
+struct Loop;
+struct Instruction {
+  Code code = Code::alu;
+  ir::Op op = ir::Op::ADD;
+  Id result = -1;
+  std::vector<Id> args;
+  int64_t offset = 0;
+  std::unique_ptr<Loop> loop;
+};
+
+using Block = std::vector<Instruction>;
+
+/// for (index = begin; index < end; ++index) body, handing `carried` from turn to turn.
+struct Loop {
+  struct Carried {
+    Id init, current, next, result;
+  };
+  Id index = -1, begin = -1, end = -1;
+  bool nonempty = false;  ///< begin < end is known
+  Block body;
+  std::vector<Carried> carried;
+};
+
+/// The code of one piece: a function of its buffers, the variables and its group number.
+struct Function {
+  std::vector<Value> values;
+  Block body;
+  Id group = -1;  ///< i64 value: number of this group, below `groups`
+  int64_t groups = 1;
+  std::vector<int> buffers;  ///< kernel buffers it uses, ascending
+  std::vector<Id> bases;     ///< their addresses, alike
+};
+
+struct LinearCode {
+  std::string name;
+  std::vector<KernelBuffer> buffers;
+  int variables = 0;
+  std::vector<Function> pieces;  ///< each takes the next `groups` group numbers
+  int64_t groups() const;
+};
+
+std::string print(const LinearCode&);
+/// Every value is defined once, before use and in an enclosing block, with types that fit; aborts
+/// with the printed code where not.
+void verify(const LinearCode&);
+
+}  // namespace tiny::lower
