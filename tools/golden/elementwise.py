@@ -119,6 +119,18 @@ def unary_with_parameters(suite):
     suite.case("clamp/at_the_bounds", "clamp", lambda x: torch.clamp(x, -1.0, 1.0),
                [torch.tensor([-1.0, 1.0, 0.0, INF, -INF, NAN])], {"low": -1.0, "high": 1.0},
                tol=EXACT)
+    for op, fn, params in (
+            ("gelu", lambda x: F.gelu(x), {"tanh_approximation": False}),
+            ("gelu", lambda x: F.gelu(x, approximate="tanh"), {"tanh_approximation": True}),
+            ("leaky_relu", lambda x: F.leaky_relu(x, 0.01), {"slope": 0.01}),
+            ("elu", F.elu, {"alpha": 1.0}), ("celu", F.celu, {"alpha": 1.0}),
+            ("softplus", F.softplus, {"beta": 1.0, "threshold": 20.0}),
+            ("hardtanh", F.hardtanh, {"low": -1.0, "high": 1.0})):
+        tag = "tanh_" if params.get("tanh_approximation") else ""
+        for dtype in FLOATS:
+            x = edges(dtype)  # cubes of extremes overflow on the way in one formula, not in another
+            x = x[(x.abs() < 1e4) | ~x.isfinite()]
+            suite.case(f"{op}/{tag}edge_{dtype}", op, fn, [x], params, grad=False)
     for dtype in ("i32", "i64", "u8"):
         suite.case(f"clamp/{dtype}", "clamp", lambda x: torch.clamp(x, 2, 9),
                    [values("clamp", (8,), dtype)], {"low": 2, "high": 9})
@@ -273,6 +285,9 @@ def comparisons_and_logic(suite):
                                                values(op + "b", sb, "i32", -0.3, 0.3)])
         suite.case(f"{op}/strided", op, fn, [strided(op + "a"), strided(op + "b")])
         suite.case(f"{op}/scalar", op, lambda a, f=fn: f(a, 1), [edges("f32")], {"scalar": 1})
+        for dtype in ("bool", "u8", "i32", "i64"):  # a real meets an integer in f32
+            suite.case(f"{op}/scalar_real_{dtype}", op, lambda a, f=fn: f(a, 1.5), [edges(dtype)],
+                       {"scalar": 1.5})
     for op, fn in LOGICAL.items():
         for dtype in ("bool", "i32", "f32"):
             e = edges(dtype)
