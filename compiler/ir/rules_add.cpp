@@ -144,12 +144,56 @@ const Node* remainders_nest(Arena& arena, const Node* n) {
   return nullptr;
 }
 
+/// The sum with terms i and j replaced by c * node and c2 * w.
+const Node* replaced(Arena& arena, const LinearTerms& sum, size_t i, size_t j, const Term& with,
+                     const LinearTerms& w, int64_t c2) {
+  LinearTerms one;
+  one.dtype = sum.dtype;
+  one.terms = {{with.node, 1}};
+  return build_sum(arena, plus(plus(without(sum, i, j), one, with.coefficient), w, c2));
+}
+
+/// (e*(x%m) + y) // d + (e*m/d)*(x//m) = (e*x + y) // d, d divides e*m
+const Node* quotient_absorbs_remainder(Arena& arena, const Node* n) {
+  if (!is_int(n->dtype())) return nullptr;
+  const LinearTerms sum = linear_terms(n);
+  for (size_t i = 0; i < sum.terms.size(); ++i) {
+    const Node* q = sum.terms[i].node;
+    const int64_t d = q->op() == Op::FLOORDIV ? positive_constant(q->source(1)) : 0;
+    if (!d) continue;
+    const LinearTerms z = linear_terms(q->source(0));
+    if (!exact(z)) continue;
+    for (const Term& inner : z.terms) {
+      const auto r = remainder_of(inner);
+      const Wide multiple = r ? Wide(inner.coefficient) * r->b : 1;
+      if (multiple % d != 0) continue;
+      const Wide wanted = Wide(sum.terms[i].coefficient) * (multiple / d);
+      LinearTerms whole = z;
+      std::erase_if(whole.terms, [&](const Term& t) { return t.node == inner.node; });
+      whole = plus(whole, r->x, inner.coefficient);
+      if (!exact(whole)) continue;
+      const auto forms = quotient_forms(r->x, r->b);
+      for (size_t j = 0; j < sum.terms.size(); ++j) {
+        if (sum.terms[j].coefficient != wanted || i == j) continue;
+        const auto w = offset_from_quotient(sum.terms[j].node, forms);
+        if (!w) continue;
+        const Node* joint = arena.floordiv(build_sum(arena, whole), arena.integer(d, n->dtype()));
+        return replaced(arena, sum, i, j, {joint, sum.terms[i].coefficient}, *w,
+                        sum.terms[j].coefficient);
+      }
+    }
+  }
+  return nullptr;
+}
+
 }  // namespace
 
 void add_sum_rules(RuleSet& rules) {
   rules.add({Op::SUB, Op::NEG}, {"a - b = a + -1*b", subtraction});
   rules.add({Op::ADD}, {"c*x + d*x = (c+d)*x, sorted", canonical_sum});
   rules.add({Op::ADD}, {"a*(x//a) + x%a = x", quotient_meets_remainder});
+  rules.add({Op::ADD},
+            {"(e*(x%m) + y)//d + (e*m/d)*(x//m) = (e*x + y)//d", quotient_absorbs_remainder});
   rules.add({Op::ADD}, {"a*((x//a)%b) + x%a = x%(a*b)", remainders_nest});
 }
 

@@ -39,28 +39,43 @@ std::optional<Wide> only_quotient(const LinearTerms& x, int64_t d) {
   return q;
 }
 
-/// Both ways to write each coefficient modulo d: in [0, d), or nearest to zero.
-LinearTerms residue(const LinearTerms& x, int64_t d, bool nearest) {
+/// Coefficients modulo d, in [0, d); those of terms in `negative` (bits by position) less d.
+LinearTerms residue(const LinearTerms& x, int64_t d, uint32_t negative = 0) {
   LinearTerms out;
   out.dtype = x.dtype;
   out.constant = x.constant;
   for (const Term& t : x.terms) {
-    int64_t c = floor_mod(t.coefficient, d);
-    if (nearest && c > d - c) c -= d;
-    if (c != 0) out.terms.push_back({t.node, c});
+    const int64_t c = floor_mod(t.coefficient, d);
+    if (c == 0) continue;
+    const bool below = out.terms.size() < 32 && negative >> out.terms.size() & 1;
+    out.terms.push_back({t.node, below ? c - d : c});
   }
   return out;
+}
+
+/// The choice of `negative` that makes every residue as small as can be.
+uint32_t nearest_to_zero(const LinearTerms& x, int64_t d) {
+  const LinearTerms positive = residue(x, d);
+  uint32_t nearest = 0;
+  for (size_t i = 0; i < std::min<size_t>(positive.terms.size(), 32); ++i)
+    if (positive.terms[i].coefficient > d - positive.terms[i].coefficient) nearest |= 1u << i;
+  return nearest;
 }
 
 /// x = d*a + r with r between q*d and q*d + d - 1 for one q: what r is, and that q.
 struct Congruent {
   LinearTerms r;
-  int64_t q;
+  int64_t q = 0;
 };
 
+/// Tries every choice of signs of the residues while they are few.
 std::optional<Congruent> congruent(const LinearTerms& x, int64_t d) {
-  for (bool nearest : {true, false}) {
-    LinearTerms r = residue(x, d, nearest);
+  constexpr size_t kMostTerms = 5;
+  const size_t count = residue(x, d).terms.size();
+  const uint32_t nearest = nearest_to_zero(x, d);
+  const uint32_t choices = count <= kMostTerms ? 1u << count : 1;
+  for (uint32_t flipped = 0; flipped < choices; ++flipped) {
+    LinearTerms r = residue(x, d, nearest ^ flipped);
     const auto q = only_quotient(r, d);
     if (q && fits(DType::i64, *q)) return Congruent{std::move(r), static_cast<int64_t>(*q)};
   }
@@ -114,34 +129,44 @@ const Node* multiples_leave_quotient(Arena& arena, const Node* n) {
 const Node* multiples_leave_remainder(Arena& arena, const Node* n) {
   const auto div = division(n);
   if (!div) return nullptr;
-  LinearTerms r = residue(div->x, div->d, false);
+  LinearTerms r = residue(div->x, div->d);
   r.constant = floor_mod(r.constant, div->d);
   if (!exact(r)) return nullptr;
   const Node* after = remainder_node(arena, r, div->d);
   return after == n ? nullptr : after;
 }
 
-/// x = g*a + r where r stays in [0, g); a may have several terms.
+/// x = g*a + r where r stays in [0, g).
 struct Split {
   LinearTerms a, r;
 };
 
-std::optional<Split> split(const LinearTerms& x, int64_t g) {
-  Split s;
-  s.a.dtype = s.r.dtype = x.dtype;
-  s.r.constant = x.constant;
-  for (const Term& t : x.terms) {
-    if (t.coefficient % g == 0)
-      s.a.terms.push_back({t.node, t.coefficient / g});
-    else
-      s.r.terms.push_back(t);
-  }
-  const auto q = only_quotient(s.r, g);
-  if (!q || s.a.terms.empty() || !fits(DType::i64, *q * g)) return std::nullopt;
-  s.a.constant = static_cast<int64_t>(*q);
-  if (__builtin_sub_overflow(s.r.constant, s.a.constant * g, &s.r.constant)) return std::nullopt;
-  if (!exact(s.a)) return std::nullopt;
+/// The split of x at g whose rest is `c.r`, up to q multiples of g.
+std::optional<Split> split_at(const LinearTerms& x, int64_t g, const Congruent& c) {
+  const auto multiple = difference(x, c.r);
+  if (!multiple) return std::nullopt;
+  auto a = divided(*multiple, g);
+  int64_t offset = 0;
+  if (!a || __builtin_add_overflow(a->constant, c.q, &a->constant) ||
+      __builtin_mul_overflow(c.q, g, &offset))
+    return std::nullopt;
+  Split s{std::move(*a), c.r};
+  if (__builtin_sub_overflow(s.r.constant, offset, &s.r.constant)) return std::nullopt;
+  if (s.a.terms.empty() || !exact(s.a)) return std::nullopt;
   return s;
+}
+
+/// Terms divisible by g on one side, the others whole on the other; null where those are too wide.
+std::optional<Split> split_whole(const LinearTerms& x, int64_t g) {
+  Congruent c;
+  c.r.dtype = x.dtype;
+  c.r.constant = x.constant;
+  for (const Term& t : x.terms)
+    if (t.coefficient % g != 0) c.r.terms.push_back(t);
+  const auto q = only_quotient(c.r, g);
+  if (!q || !fits(DType::i64, *q)) return std::nullopt;
+  c.q = static_cast<int64_t>(*q);
+  return split_at(x, g, c);
 }
 
 /// Common factors of d with the coefficients, largest first: radixes at which x may split.
@@ -163,8 +188,11 @@ std::vector<int64_t> radixes(const LinearTerms& x, int64_t d) {
 const Node* quotient_by_radix(Arena& arena, const Node* n) {
   const auto div = division(n);
   if (!div) return nullptr;
-  for (int64_t g : radixes(div->x, div->d))
-    if (const auto s = split(div->x, g)) return quotient_node(arena, s->a, div->d / g);
+  for (int64_t g : radixes(div->x, div->d)) {
+    auto s = split_whole(div->x, g);
+    if (const auto c = s ? std::nullopt : congruent(div->x, g)) s = split_at(div->x, g, *c);
+    if (s) return quotient_node(arena, s->a, div->d / g);
+  }
   return nullptr;
 }
 
@@ -172,8 +200,9 @@ const Node* quotient_by_radix(Arena& arena, const Node* n) {
 const Node* remainder_by_radix(Arena& arena, const Node* n) {
   const auto div = division(n);
   if (!div) return nullptr;
-  for (int64_t g : radixes(div->x, div->d)) {
-    const auto s = split(div->x, g);
+  const LinearTerms x = residue(div->x, div->d, nearest_to_zero(div->x, div->d));
+  for (int64_t g : radixes(x, div->d)) {
+    const auto s = split_whole(x, g);
     if (!s) continue;
     const Node* high =
         arena.mul(remainder_node(arena, s->a, div->d / g), arena.integer(g, n->dtype()));

@@ -280,6 +280,10 @@ class Infix {
 
   void binary(const Node* n, const Infixed& how, int depth) {
     const Node* b = n->source(1);
+    if (n->op() == Op::MUL && is_signed_int(n->dtype()) && b->is_int_const(-1)) {
+      out_ += '-';
+      return write(n->source(0), atom, depth + 1);
+    }
     write(n->source(0), how.level, depth + 1);
     const bool integers = is_signed_int(n->dtype());
     if (n->op() == Op::ADD && integers && b->is_const() && b->arg().value < 0) {
