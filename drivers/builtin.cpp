@@ -21,7 +21,9 @@ BackendInfo unbuilt(std::string vendor, std::string_view what) {
   info.probe = [vendor, reason]() -> std::vector<ProbeResult> {
     return {{vendor, false, reason, false}};
   };
-  info.canonical = [](std::string_view suffix) { return std::string(suffix.empty() ? "0" : suffix); };
+  info.canonical = [](std::string_view suffix) {
+    return std::string(suffix.empty() ? "0" : suffix);
+  };
   info.open = [vendor, reason](std::string_view suffix) -> std::unique_ptr<Backend> {
     throw SystemError(fmt::format("[open_device] {}:{} is absent: {}", vendor, suffix, reason));
   };

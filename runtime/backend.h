@@ -31,7 +31,7 @@ class TINY_API EncodedList {
 
 /// One segment's share of a submission.
 struct SegmentSubmit {
-  uint64_t signal_value = 0;             ///< its queue's timeline reaches this when it finished
+  uint64_t signal_value = 0;  ///< its queue's timeline reaches this when it finished
   std::vector<std::pair<Timeline*, uint64_t>> waits;  ///< before it starts
 };
 

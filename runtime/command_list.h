@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Recorded work: verbs with symbolic arguments and the set of buffers they touch. Nothing is visible
-// to the device before submit.
+// Recorded work: verbs with symbolic arguments and the set of buffers they touch. Nothing is
+// visible to the device before submit.
 #pragma once
 
 #include <rt_tiny/runtime/base/api.h>
@@ -28,8 +28,8 @@ struct TINY_API SubmitArgs {
 
 /// Memory a list touches: a fixed slice or a symbol.
 struct TINY_API Touched {
-  Buffer buffer;          ///< empty for a symbol
-  uint32_t slot = 0;      ///< symbol
+  Buffer buffer;      ///< empty for a symbol
+  uint32_t slot = 0;  ///< symbol
   bool read = false, written = false;
 };
 
@@ -49,8 +49,8 @@ class TINY_API CommandList {
   void signal(const Fence&);
   /// Everything before is finished and visible to everything after.
   void barrier();
-  /// Writes the device's clock, 64-bit nanoseconds, to 8-aligned memory, once all commands before it
-  /// finished.
+  /// Writes the device's clock, 64-bit nanoseconds, to 8-aligned memory, once all commands before
+  /// it finished.
   void timestamp(const Buffer& dst);
   void dispatch(const std::shared_ptr<Program>&, const LaunchShape&, const Arguments&);
   /// Launch shape from the program's Binary; its expressions see the variable arguments in order.

@@ -39,16 +39,16 @@ std::shared_ptr<const ProfileLayout> profile_layout(const ListPlan& plan) {
 
 void check_bindings(const ListState& s, const SubmitArgs& args) {
   if (args.buffers.size() < s.buffer_slots || args.variables.size() < s.variable_slots)
-    throw UsageError(fmt::format("[submit] the list has {} buffer and {} variable symbols; {} and "
-                                 "{} are bound",
-                                 s.buffer_slots, s.variable_slots, args.buffers.size(),
-                                 args.variables.size()));
+    throw UsageError(
+        fmt::format("[submit] the list has {} buffer and {} variable symbols; {} and "
+                    "{} are bound",
+                    s.buffer_slots, s.variable_slots, args.buffers.size(), args.variables.size()));
   for (uint32_t i = 0; i < s.buffer_slots; ++i) {
     const Allocation* allocation = args.buffers[i].allocation();
     if (!allocation || allocation->device() != s.device)
-      throw UsageError(fmt::format("[submit] buffer symbol {} is bound to {}", i,
-                                   allocation ? "memory of " + allocation->device()->name()
-                                              : "nothing"));
+      throw UsageError(
+          fmt::format("[submit] buffer symbol {} is bound to {}", i,
+                      allocation ? "memory of " + allocation->device()->name() : "nothing"));
     if (i < s.slot_min_B.size() && args.buffers[i].size_B() < s.slot_min_B[i])
       throw UsageError(fmt::format("[submit] buffer symbol {} needs {} B, bound are {} B", i,
                                    s.slot_min_B[i], args.buffers[i].size_B()));
@@ -108,7 +108,8 @@ void Device::Impl::publish_profile(const InFlight& done) {
 void Device::Impl::throw_if_poisoned() const {
   for (size_t q = 0; q < submitted.size(); ++q)
     if (backend->timeline(q)->poisoned())
-      throw DeviceFault(fmt::format("[submit] {} is dead: {}", name, backend->timeline(q)->fault()));
+      throw DeviceFault(
+          fmt::format("[submit] {} is dead: {}", name, backend->timeline(q)->fault()));
 }
 
 void Device::Impl::wait_idle() {
@@ -122,9 +123,9 @@ const ListState::Encoded& Device::Impl::encode(ListState& s, bool profiled) {
   ListState::Encoded& e = s.encoded[profiled];
   if (e.list) return e;
   std::vector<uint32_t> timed;
-  ListPlan plan = plan_queues(
-      profiled ? add_timestamps(s.commands, s.buffer_slots, timed) : s.commands, submitted.size(),
-      backend->copy_queue());
+  ListPlan plan =
+      plan_queues(profiled ? add_timestamps(s.commands, s.buffer_slots, timed) : s.commands,
+                  submitted.size(), backend->copy_queue());
   plan.indirect = s.indirect;
   plan.profiled_commands = std::move(timed);
   e.list = backend->encode(plan);
@@ -204,8 +205,7 @@ const Target& Device::target() const { return impl_->backend->target(); }
 Buffer Device::alloc(size_t size_B, const AllocOptions& options) {
   check_process(impl_->process, "alloc", impl_->name);
   const Block block = impl_->pool.take(size_B, options);
-  auto allocation =
-      std::make_shared<Allocation>(shared_from_this(), block, size_B, options.tag);
+  auto allocation = std::make_shared<Allocation>(shared_from_this(), block, size_B, options.tag);
   return Buffer(std::move(allocation), 0, size_B);
 }
 
@@ -214,9 +214,9 @@ Buffer Device::from_host_pointer(void* pointer, size_t size_B) {
   const std::optional<Block> block = impl_->backend->import_host(pointer, size_B);
   if (!block)
     throw UsageError(fmt::format("[from_host_pointer] {} cannot reach host memory", impl_->name));
-  auto allocation = std::make_shared<Allocation>(
-      shared_from_this(), impl_->pool.adopt(*block, "from_host_pointer"), size_B,
-      "from_host_pointer");
+  auto allocation = std::make_shared<Allocation>(shared_from_this(),
+                                                 impl_->pool.adopt(*block, "from_host_pointer"),
+                                                 size_B, "from_host_pointer");
   return Buffer(std::move(allocation), 0, size_B);
 }
 

@@ -32,7 +32,7 @@ class TINY_API Device : public std::enable_shared_from_this<Device> {
   Device(const Device&) = delete;
   Device& operator=(const Device&) = delete;
 
-  const std::string& name() const;         ///< canonical: "CPU:0"
+  const std::string& name() const;  ///< canonical: "CPU:0"
   std::string description() const;  ///< "AMD EPYC …, 16 threads"
   const Target& target() const;
 

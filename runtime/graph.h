@@ -12,7 +12,8 @@
 namespace tiny {
 
 /// Lists encoded once, as one. Command and argument memory exists twice, so that replay n+1 is
-/// patched and queued while n runs; replay n+2 waits for n. Move-only; keeps buffers and device alive.
+/// patched and queued while n runs; replay n+2 waits for n. Move-only; keeps buffers and device
+/// alive.
 class TINY_API Graph {
  public:
   Graph() = default;

@@ -11,8 +11,12 @@
 namespace tiny {
 namespace {
 
-template <class... F> struct Overloaded : F... { using F::operator()...; };
-template <class... F> Overloaded(F...) -> Overloaded<F...>;
+template <class... F>
+struct Overloaded : F... {
+  using F::operator()...;
+};
+template <class... F>
+Overloaded(F...) -> Overloaded<F...>;
 
 constexpr int64_t kMaxGroups = int64_t{1} << 31;
 
@@ -25,7 +29,8 @@ bool ends_epoch(const Command& c) {
 }
 
 /// Calls f(ref, written) for the memory of a command.
-template <class F> void for_each_access(const Command& command, F&& f) {
+template <class F>
+void for_each_access(const Command& command, F&& f) {
   std::visit(Overloaded{[&](const DispatchCommand& d) {
                           for (const auto& m : d.memory) f(m.ref, m.written);
                         },
@@ -119,11 +124,10 @@ void collect_touches(ListPlan& plan) {
     std::sort(list.begin(), list.end(), [&](const QueueTouch& a, const QueueTouch& b) {
       return key(a) != key(b) ? key(a) < key(b) : a.written > b.written;
     });
-    list.erase(std::unique(list.begin(), list.end(),
-                           [&](const QueueTouch& a, const QueueTouch& b) {
-                             return key(a) == key(b);
-                           }),
-               list.end());
+    list.erase(
+        std::unique(list.begin(), list.end(),
+                    [&](const QueueTouch& a, const QueueTouch& b) { return key(a) == key(b); }),
+        list.end());
   }
 }
 
@@ -147,7 +151,8 @@ std::array<uint32_t, 3> DispatchCommand::evaluate_groups(std::span<const int64_t
   for (size_t d = 0; d < 3; ++d) {
     const int64_t n = groups[d].evaluate(std::span(values).first(launch_variables.size()));
     if (n < 0 || n > kMaxGroups)
-      throw UsageError(fmt::format("[dispatch] {}: {} groups along axis {}", program->name(), n, d));
+      throw UsageError(
+          fmt::format("[dispatch] {}: {} groups along axis {}", program->name(), n, d));
     out[d] = static_cast<uint32_t>(n);
   }
   return out;

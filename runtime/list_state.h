@@ -24,8 +24,8 @@ class EncodedList;
 
 /// Memory a command uses: a fixed slice, or the slice bound to a symbol.
 struct MemoryRef {
-  Buffer buffer;      ///< empty for a symbol
-  uint32_t slot = 0;  ///< symbol
+  Buffer buffer;                      ///< empty for a symbol
+  uint32_t slot = 0;                  ///< symbol
   uint64_t offset_B = 0, size_B = 0;  ///< symbol: size 0 reaches to the end
 
   bool is_symbol() const { return !buffer; }
@@ -38,10 +38,16 @@ struct VariableRef {
   int64_t value = 0;
 };
 
-struct WaitCommand { Fence fence; };
-struct SignalCommand { Fence fence; };
+struct WaitCommand {
+  Fence fence;
+};
+struct SignalCommand {
+  Fence fence;
+};
 struct BarrierCommand {};
-struct TimestampCommand { MemoryRef dst; };
+struct TimestampCommand {
+  MemoryRef dst;
+};
 struct CopyCommand {
   MemoryRef dst, src;
   uint64_t size_B = 0;
@@ -89,9 +95,9 @@ struct QueueTouch {
 
 struct ListPlan {
   std::vector<Command> commands;
-  std::vector<Segment> segments;  ///< at least one; the last one finishes last
+  std::vector<Segment> segments;                 ///< at least one; the last one finishes last
   std::vector<std::vector<QueueTouch>> touched;  ///< by queue
-  bool indirect = false;  ///< encode into memory of its own, twice (graphs)
+  bool indirect = false;                         ///< encode into memory of its own, twice (graphs)
   /// Commands with timestamps around them.
   std::vector<uint32_t> profiled_commands;
 };
@@ -143,8 +149,8 @@ struct ListState {
   /// By profiled or not; dropped when something is recorded. Guarded by the device's submit lock.
   struct Encoded {
     std::shared_ptr<EncodedList> list;
-    std::vector<uint32_t> queues;               ///< by segment
-    std::vector<std::vector<uint32_t>> after;   ///< by segment
+    std::vector<uint32_t> queues;              ///< by segment
+    std::vector<std::vector<uint32_t>> after;  ///< by segment
     std::vector<std::vector<QueueTouch>> touched;
     std::shared_ptr<const ProfileLayout> profile;
     std::vector<std::shared_ptr<Timeline>> waited;

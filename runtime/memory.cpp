@@ -141,8 +141,8 @@ void Buffer::copy_out(void* dst, size_t size_B, size_t offset_B) const {
 void Buffer::fill_bytes(const void* pattern, size_t pattern_B) const {
   checked_impl(allocation_.get(), "fill");
   if (size_B_ % pattern_B)
-    throw UsageError(fmt::format("[fill] {} B are not a whole number of {} B values", size_B_,
-                                 pattern_B));
+    throw UsageError(
+        fmt::format("[fill] {} B are not a whole number of {} B values", size_B_, pattern_B));
   constexpr size_t kChunk_B = 64 << 10;
   const size_t chunk_B = std::min(size_B_, std::max(kChunk_B / pattern_B, size_t{1}) * pattern_B);
   std::vector<uint8_t> chunk(chunk_B);

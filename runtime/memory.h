@@ -20,7 +20,7 @@ namespace tiny {
 class Device;
 
 struct TINY_API AllocOptions {
-  std::string tag;            ///< who owns it; shown when memory runs out
+  std::string tag{};          ///< who owns it; shown when memory runs out
   bool host_visible = false;  ///< `host_pointer` must work
   bool uncached = false;      ///< the device writes around its caches (signals, rings)
 };
@@ -34,18 +34,18 @@ struct TINY_API MemoryStats {
 
 /// What a driver hands out for one piece of memory.
 struct TINY_API Block {
-  uint64_t address = 0;    ///< what a kernel sees; 0 where memory is an opaque handle
-  void* host = nullptr;    ///< mapped in this process, or nullptr
+  uint64_t address = 0;  ///< what a kernel sees; 0 where memory is an opaque handle
+  void* host = nullptr;  ///< mapped in this process, or nullptr
   size_t size_B = 0;
-  uint64_t handle = 0;     ///< the driver's own
+  uint64_t handle = 0;    ///< the driver's own
   bool imported = false;  ///< the memory belongs to somebody else
   uint64_t serial = 0;    ///< the pool's own
 };
 
 inline constexpr size_t kMaxQueues = 4;
 
-/// Memory of one device, move-only. Destroying it gives the memory back to the device's cache, which
-/// hands it out again only after the work submitted on it has retired.
+/// Memory of one device, move-only. Destroying it gives the memory back to the device's cache,
+/// which hands it out again only after the work submitted on it has retired.
 class TINY_API Allocation {
  public:
   Allocation() = default;
@@ -104,20 +104,24 @@ class TINY_API Buffer {
   void copy_in(const void* src, size_t size_B, size_t offset_B = 0) const;
   void copy_out(void* dst, size_t size_B, size_t offset_B = 0) const;
 
-  template <class T> std::vector<T> read() const {
+  template <class T>
+  std::vector<T> read() const {
     static_assert(std::is_trivially_copyable_v<T> && !std::is_same_v<T, bool>);
     std::vector<T> out(size_B_ / sizeof(T));
     copy_out(out.data(), out.size() * sizeof(T));
     return out;
   }
-  template <class T> void write(std::span<const T> values) const {
+  template <class T>
+  void write(std::span<const T> values) const {
     copy_in(values.data(), values.size_bytes());
   }
-  template <class T> void write(const std::vector<T>& values) const {
+  template <class T>
+  void write(const std::vector<T>& values) const {
     copy_in(values.data(), values.size() * sizeof(T));
   }
   /// Repeats `value` over the slice.
-  template <class T> void fill(const T& value) const {
+  template <class T>
+  void fill(const T& value) const {
     static_assert(std::is_trivially_copyable_v<T>);
     fill_bytes(&value, sizeof(T));
   }

@@ -91,8 +91,8 @@ Block MemoryPool::take(size_t size_B, const AllocOptions& options) {
   }
   std::lock_guard lock(mutex_);
   if (!block)
-    throw SystemError(fmt::format("[alloc] out of memory: {} B for [{}]; allocated now:\n{}", size_B,
-                                  options.tag, table()));
+    throw SystemError(fmt::format("[alloc] out of memory: {} B for [{}]; allocated now:\n{}",
+                                  size_B, options.tag, table()));
   return enlist(*block, options.tag, key.host_visible, key.uncached);
 }
 
@@ -130,9 +130,8 @@ void MemoryPool::put(const Block& block, const Values& last_use) noexcept {
 
 void MemoryPool::drop_retired() {
   for (auto& [key, shelf] : free_) {
-    const auto kept = std::stable_partition(shelf.begin(), shelf.end(), [&](const Free& f) {
-      return !retired(f.last_use);
-    });
+    const auto kept = std::stable_partition(shelf.begin(), shelf.end(),
+                                            [&](const Free& f) { return !retired(f.last_use); });
     for (auto it = kept; it != shelf.end(); ++it) {
       stats_.cached_B -= it->block.size_B;
       backend_.release(it->block);
@@ -176,7 +175,8 @@ std::string MemoryPool::table() const {
   std::vector<std::pair<std::string, std::pair<size_t, size_t>>> rows(by_tag.begin(), by_tag.end());
   std::sort(rows.begin(), rows.end(),
             [](const auto& a, const auto& b) { return a.second.first > b.second.first; });
-  std::string out = fmt::format("  {:>16} B in use, {} B cached\n", stats_.in_use_B, stats_.cached_B);
+  std::string out =
+      fmt::format("  {:>16} B in use, {} B cached\n", stats_.in_use_B, stats_.cached_B);
   constexpr size_t kRows = 20;
   for (size_t i = 0; i < std::min(rows.size(), kRows); ++i)
     out += fmt::format("  {:>16} B in {:>6} allocations of [{}]\n", rows[i].second.first,

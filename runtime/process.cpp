@@ -26,9 +26,10 @@ uint64_t process_generation() {
 void check_process(uint64_t owner, std::string_view op, std::string_view what) {
   if (owner == process_generation()) [[likely]]
     return;
-  throw UsageError(fmt::format("[{}] {} was opened before fork(): a device works only in the process "
-                               "that opened it; open devices in the child instead",
-                               op, what));
+  throw UsageError(
+      fmt::format("[{}] {} was opened before fork(): a device works only in the process "
+                  "that opened it; open devices in the child instead",
+                  op, what));
 }
 
 }  // namespace tiny

@@ -71,8 +71,7 @@ void publish_events(std::vector<ProfileEvent> events) {
   for (const ProfileEvent& e : events)
     if (log_enabled(1, "runtime/kernel")) log_line("runtime/kernel", to_line(e));
   std::lock_guard lock(sink().mutex);
-  if (!knobs().profile.empty())
-    sink().file.insert(sink().file.end(), events.begin(), events.end());
+  if (!knobs().profile.empty()) sink().file.insert(sink().file.end(), events.begin(), events.end());
   if (sink().sessions.load() > 0)
     for (ProfileEvent& e : events) sink().taken.push_back(std::move(e));
 }
@@ -103,7 +102,8 @@ std::string to_trace_json(const std::vector<ProfileEvent>& events) {
           json_string(e.device));
     if (new_track)
       body += fmt::format(
-          ",\n{{\"ph\":\"M\",\"name\":\"thread_name\",\"pid\":{},\"tid\":{},\"args\":{{\"name\":{}}}}}",
+          ",\n{{\"ph\":\"M\",\"name\":\"thread_name\",\"pid\":{},\"tid\":{},\"args\":{{\"name\":{}}"
+          "}}}",
           pid, track->second, json_string(e.queue));
     body += fmt::format(
         ",\n{{\"ph\":\"X\",\"name\":{},\"pid\":{},\"tid\":{},\"ts\":{:.3f},\"dur\":{:.3f},"

@@ -12,8 +12,8 @@
 namespace tiny {
 
 struct TINY_API ProfileEvent {
-  std::string device, queue;  ///< "CPU:0", "compute"
-  std::string name;           ///< the kernel, or "copy 4096 B"
+  std::string device, queue;          ///< "CPU:0", "compute"
+  std::string name;                   ///< the kernel, or "copy 4096 B"
   uint64_t start_ns = 0, end_ns = 0;  ///< host's steady clock
   double flops = 0, bytes = 0;        ///< estimates of the whole command, 0 when unknown
 };

@@ -88,7 +88,8 @@ class TINY_API Arguments {
 };
 
 /// `args(x, y, 3.0f, n)`: buffers, numbers and symbols in the order of the kernel's parameters.
-template <class... T> Arguments args(const T&... values) {
+template <class... T>
+Arguments args(const T&... values) {
   Arguments out;
   (out.add(values), ...);
   return out;

@@ -60,8 +60,8 @@ std::string known_vendors(const Registry& r) {
 const BackendInfo& find_backend(const Registry& r, std::string_view spec, std::string_view vendor) {
   for (const BackendInfo& b : r.backends)
     if (b.vendor == vendor) return b;
-  throw UsageError(fmt::format("[open_device] unknown device \"{}\"; known are {}", spec,
-                               known_vendors(r)));
+  throw UsageError(
+      fmt::format("[open_device] unknown device \"{}\"; known are {}", spec, known_vendors(r)));
 }
 
 std::vector<ProbeResult> probe_backend(const BackendInfo& b) noexcept try {

@@ -16,10 +16,10 @@ class Device;
 class Backend;
 
 struct TINY_API ProbeResult {
-  std::string spec;           ///< "CPU:0", "AMD"
+  std::string spec;  ///< "CPU:0", "AMD"
   bool present = false;
-  std::string reason;         ///< a description, or why it is absent
-  bool is_default = false;    ///< what default_device() opens
+  std::string reason;       ///< a description, or why it is absent
+  bool is_default = false;  ///< what default_device() opens
 };
 
 /// "CPU", "CPU:0", "NULL:cpu", "AMD:1"; the vendor in any case. Devices are shared: one per process

@@ -22,9 +22,7 @@ constexpr uint64_t kParkSlice_ns = 100'000'000;
 Timeline::Timeline(std::string name) : name_(std::move(name)), process_(process_generation()) {}
 Timeline::~Timeline() = default;
 
-void Timeline::wait(uint64_t value) {
-  wait_for(value, std::numeric_limits<uint64_t>::max());
-}
+void Timeline::wait(uint64_t value) { wait_for(value, std::numeric_limits<uint64_t>::max()); }
 
 bool Timeline::wait_for(uint64_t value, uint64_t timeout_ns) {
   check_process(process_, "wait", "this fence's device");

@@ -41,9 +41,9 @@ CpuBackend::CpuBackend(const CpuConfig& config)
   void* start = kernarg_memory_.data();
   size_t room_B = kernarg_memory_.size();
   std::align(64, config.kernarg_B, start, room_B);
-  kernargs_ = std::make_unique<KernargArena>(
-      std::span(static_cast<uint8_t*>(start), config.kernarg_B), reinterpret_cast<uint64_t>(start),
-      queues_[0].timeline);
+  kernargs_ =
+      std::make_unique<KernargArena>(std::span(static_cast<uint8_t*>(start), config.kernarg_B),
+                                     reinterpret_cast<uint64_t>(start), queues_[0].timeline);
 }
 
 CpuBackend::~CpuBackend() = default;
@@ -161,8 +161,8 @@ void CpuBackend::submit_instance(CpuList& list, const Submission& submission,
     const SegmentSubmit& run = submission.segments[i];
     Ring& ring = *queues_[segment.queue].ring;
     apply(segment.relocations, bytes_of(instance.words[i]), values);
-    auto out = ring.reserve(run.waits.size() * kWait_dw + packets::INDIRECT::kSize_dw +
-                            kRelease_dw);
+    auto out =
+        ring.reserve(run.waits.size() * kWait_dw + packets::INDIRECT::kSize_dw + kRelease_dw);
     out = put_waits(out, run);
     out = put(out, packets::INDIRECT{reinterpret_cast<uint64_t>(instance.words[i].data()),
                                      static_cast<uint32_t>(instance.words[i].size())}
@@ -191,7 +191,8 @@ BackendInfo backend_info() {
   };
   info.canonical = [](std::string_view suffix) -> std::string {
     if (suffix.empty() || suffix == "0") return "0";
-    throw UsageError(fmt::format("[open_device] \"CPU:{}\": there is one CPU device, CPU:0", suffix));
+    throw UsageError(
+        fmt::format("[open_device] \"CPU:{}\": there is one CPU device, CPU:0", suffix));
   };
   info.open = [threads](std::string_view) {
     return std::make_unique<CpuBackend>(CpuConfig{.threads = threads()});

@@ -16,7 +16,10 @@
 namespace tiny::cpu {
 namespace {
 
-template <class T> T* pointer(uint64_t bits) { return reinterpret_cast<T*>(bits); }
+template <class T>
+T* pointer(uint64_t bits) {
+  return reinterpret_cast<T*>(bits);
+}
 
 }  // namespace
 
@@ -60,23 +63,32 @@ size_t CommandProcessor::step(std::span<const uint32_t> words) {
   if (opcode_of(head) == DISPATCH::kOpcode) {
     const auto d = DISPATCH::decode(packet);
     if (batch_.empty()) batch_words_.assign(packet.begin(), packet.end());
-    batch_.push_back({pointer<const CpuCode>(d.code), pointer<const void>(d.kernarg),
-                      {d.groups_x, d.groups_y, d.groups_z}, d.cost_ns});
+    batch_.push_back({pointer<const CpuCode>(d.code),
+                      pointer<const void>(d.kernarg),
+                      {d.groups_x, d.groups_y, d.groups_z},
+                      d.cost_ns});
     return size_dw;
   }
   if (opcode_of(head) == NOP::kOpcode) return size_dw;
   if (opcode_of(head) != INDIRECT::kOpcode) flush_batch();
   if (dead_) return size_dw;
   switch (opcode_of(head)) {
-    case BARRIER::kOpcode: break;
-    case COPY::kOpcode: copy(packet); break;
-    case WAIT::kOpcode: wait(packet); break;
+    case BARRIER::kOpcode:
+      break;
+    case COPY::kOpcode:
+      copy(packet);
+      break;
+    case WAIT::kOpcode:
+      wait(packet);
+      break;
     case SIGNAL::kOpcode: {
       const auto p = SIGNAL::decode(packet);
       pointer<Timeline>(p.timeline)->signal(p.value);
       break;
     }
-    case RELEASE::kOpcode: config_.timeline->signal(RELEASE::decode(packet).value); break;
+    case RELEASE::kOpcode:
+      config_.timeline->signal(RELEASE::decode(packet).value);
+      break;
     case TIMESTAMP::kOpcode:
       *pointer<uint64_t>(TIMESTAMP::decode(packet).address) = steady_ns();
       break;
@@ -85,7 +97,8 @@ size_t CommandProcessor::step(std::span<const uint32_t> words) {
       run_indirect({pointer<const uint32_t>(p.address), p.count_dw});
       break;
     }
-    default: die("unknown packet", packet);
+    default:
+      die("unknown packet", packet);
   }
   return size_dw;
 }

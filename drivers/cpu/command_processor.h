@@ -23,7 +23,7 @@ class CommandProcessor {
     std::string name;  ///< "compute"
     std::span<const uint32_t> ring;
     std::shared_ptr<Timeline> timeline;
-    unsigned threads = 1;    ///< that run kernels, this one included
+    unsigned threads = 1;  ///< that run kernels, this one included
     uint64_t idle_spin_ns = 0;
     std::function<std::string(uint64_t address)> describe_address;
   };
@@ -47,7 +47,7 @@ class CommandProcessor {
   Config config_;
   Doorbell door_;
   std::unique_ptr<WorkerPool> pool_;
-  std::vector<DispatchItem> batch_;  ///< dispatches not yet run: up to the next barrier
+  std::vector<DispatchItem> batch_;    ///< dispatches not yet run: up to the next barrier
   std::vector<uint32_t> batch_words_;  ///< of the first of them, for fault reports
   uint64_t read_dw_ = 0;
   bool dead_ = false;

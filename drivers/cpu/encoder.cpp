@@ -14,7 +14,6 @@ namespace {
 
 constexpr size_t kKernargAlign_B = 64;
 
-
 uint64_t bits_of(const void* pointer) { return reinterpret_cast<uint64_t>(pointer); }
 
 class Encoder {
@@ -27,8 +26,7 @@ class Encoder {
       for (uint32_t index : segment.commands)
         std::visit([this](const auto& c) { emit(c); }, plan_.commands[index]);
       stream_.link();
-      list_->segments.push_back(
-          {segment.queue, stream_.take_words(), stream_.take_relocations()});
+      list_->segments.push_back({segment.queue, stream_.take_words(), stream_.take_relocations()});
     }
     return std::move(list_);
   }
@@ -40,7 +38,8 @@ class Encoder {
     return {SourceKind::fixed, stream_.add_fixed(ref.buffer.device_address()), 0};
   }
 
-  template <class Packet> size_t put(const Packet& packet) {
+  template <class Packet>
+  size_t put(const Packet& packet) {
     const size_t at = stream_.size_dw();
     stream_.emit(packet.encode());
     return at;
@@ -90,13 +89,12 @@ class Encoder {
     block.resize(start_B);
     block.insert(block.end(), d.kernarg.begin(), d.kernarg.end());
     auto patch = [&](uint32_t offset_B, RelocationSource from) {
-      list_->kernarg_relocations.push_back({static_cast<uint32_t>(start_B) + offset_B, 8, 0, 0,
-                                            ~uint64_t{0}, from});
+      list_->kernarg_relocations.push_back(
+          {static_cast<uint32_t>(start_B) + offset_B, 8, 0, 0, ~uint64_t{0}, from});
     };
     for (const auto& m : d.memory) {
       if (m.ref.is_symbol()) {
-        patch(m.offset_B,
-              {SourceKind::argument, m.ref.slot, static_cast<int64_t>(m.ref.offset_B)});
+        patch(m.offset_B, {SourceKind::argument, m.ref.slot, static_cast<int64_t>(m.ref.offset_B)});
         continue;
       }
       const uint64_t address = m.ref.buffer.device_address();
@@ -163,9 +161,8 @@ RelocationValues gather_values(CpuList& list, const Submission& submission) {
   }
   RelocationValues values;
   values.set(SourceKind::argument, list.argument_values);
-  values.set(SourceKind::variable,
-             {reinterpret_cast<const uint64_t*>(submission.variables.data()),
-              submission.variables.size()});
+  values.set(SourceKind::variable, {reinterpret_cast<const uint64_t*>(submission.variables.data()),
+                                    submission.variables.size()});
   values.set(SourceKind::launch, list.launch_values);
   return values;
 }

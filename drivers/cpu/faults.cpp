@@ -33,7 +33,7 @@ void on_fault(int signal, siginfo_t* info, void* context) {
 
 void install() {
   for (const int signal : kSignals) {
-    struct sigaction action {};
+    struct sigaction action{};
     action.sa_sigaction = on_fault;
     // NODEFER: the jump back does not restore the mask, which keeps sigsetjmp cheap.
     action.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER;

@@ -16,14 +16,14 @@ constexpr size_t kAlign_B = 256;
 constexpr size_t kPopulateMax_B = size_t{1} << 30;
 
 bool exceeds_machine(size_t size_B) {
-  static const uint64_t physical_B = static_cast<uint64_t>(sysconf(_SC_PHYS_PAGES)) *
-                                     static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
+  static const uint64_t physical_B =
+      static_cast<uint64_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
   return size_B > physical_B;  // overcommit would grant it and kill the process later
 }
 
 void* map_huge(size_t size_B) noexcept {
-  void* const raw = mmap(nullptr, size_B + kHuge_B, PROT_READ | PROT_WRITE,
-                         MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  void* const raw =
+      mmap(nullptr, size_B + kHuge_B, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (raw == MAP_FAILED) return nullptr;
   const auto begin = reinterpret_cast<uintptr_t>(raw);
   const uintptr_t aligned = (begin + kHuge_B - 1) & ~(kHuge_B - 1);

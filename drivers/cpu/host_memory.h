@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Host pages for buffers: big ones on huge pages, backed when they are handed out, because the first
-// touch of a fresh page costs up to 15 µs in a virtual machine.
+// Host pages for buffers: big ones on huge pages, backed when they are handed out, because the
+// first touch of a fresh page costs up to 15 µs in a virtual machine.
 #pragma once
 
 #include <cstddef>

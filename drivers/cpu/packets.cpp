@@ -33,13 +33,13 @@ std::string to_string(std::span<const uint32_t> words) {
     return fmt::format("unknown packet {:#x}", words.empty() ? 0 : words[0]);
   std::string out;
   switch (opcode_of(words[0])) {
-#define PACKET(NAME, opcode, body_dw, meaning)                      \
-  case opcode: {                                                    \
-    [[maybe_unused]] const auto packet = NAME::decode(words);       \
+#define PACKET(NAME, opcode, body_dw, meaning)                \
+  case opcode: {                                              \
+    [[maybe_unused]] const auto packet = NAME::decode(words); \
     out = #NAME;
 #define FIELD(name, type, hi, lo, shift) out += fmt::format(" " #name "={:#x}", packet.name);
 #define END(NAME) \
-    break;        \
+  break;          \
   }
 #include "drivers/cpu/packets.def"
 #undef PACKET

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Threads that run the groups of a batch of independent dispatches. The queue thread is one of them.
+// Threads that run the groups of a batch of independent dispatches. The queue thread is one of
+// them.
 #pragma once
 
 #include "drivers/cpu/code.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Kernel argument blocks of work in flight: a wrapping bump allocator whose room comes back with the
-// fence of the dispatch that read it.
+// Kernel argument blocks of work in flight: a wrapping bump allocator whose room comes back with
+// the fence of the dispatch that read it.
 #pragma once
 
 #include <rt_tiny/runtime/base/api.h>

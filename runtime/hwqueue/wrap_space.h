@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Bookkeeping of a circular space whose consumer is a queue: positions grow for ever, and room comes
-// back only when the timeline value that retires it has passed. Shared by rings and arenas.
+// Bookkeeping of a circular space whose consumer is a queue: positions grow for ever, and room
+// comes back only when the timeline value that retires it has passed. Shared by rings and arenas.
 #pragma once
 
 #include <rt_tiny/runtime/base/api.h>

@@ -3,7 +3,8 @@
 #include <cstdint>
 
 namespace {
-template <class T> T arg(const void* kernarg, int offset_B) {
+template <class T>
+T arg(const void* kernarg, int offset_B) {
   T value;
   __builtin_memcpy(&value, static_cast<const char*>(kernarg) + offset_B, sizeof value);
   return value;
@@ -12,8 +13,9 @@ constexpr int64_t kGroup = 256;  // elements a group handles
 int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
 }  // namespace
 
-#define KERNEL(name) \
-  extern "C" void name(const void* k, [[maybe_unused]] const int64_t* group, [[maybe_unused]] void* scratch)
+#define KERNEL(name)                                                         \
+  extern "C" void name(const void* k, [[maybe_unused]] const int64_t* group, \
+                       [[maybe_unused]] void* scratch)
 
 // Raw, laid out as struct {const float* x; float* y; float a; uint32_t n;}: y = a x + y.
 KERNEL(saxpy) {
@@ -21,7 +23,8 @@ KERNEL(saxpy) {
   auto* y = arg<float*>(k, 8);
   const auto a = arg<float>(k, 16);
   const auto n = arg<uint32_t>(k, 20);
-  for (int64_t i = group[0] * kGroup; i < least(n, (group[0] + 1) * kGroup); ++i) y[i] = a * x[i] + y[i];
+  for (int64_t i = group[0] * kGroup; i < least(n, (group[0] + 1) * kGroup); ++i)
+    y[i] = a * x[i] + y[i];
 }
 
 // {int32_t* out, const int32_t* in, int64 factor, int64 n}: out = in * factor + in's index.
