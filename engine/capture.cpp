@@ -96,7 +96,7 @@ std::vector<Ref> Capture::run(std::span<const Ref> inputs, std::span<Ref* const>
   std::vector<Buffer> leaves;
   for (const Leaf& leaf : leaves_) leaves.push_back(leaf_buffer(leaf, inputs, state));
   separate(leaves);
-  Binding binding = bind(*executable_, leaves);
+  Binding binding = bind_memory(*executable_, leaves);
   for (const int id :
        executable_->plan.roots)  // a root that is just an input: its value before the run
     if (executable_->plan.buffers[id].kind == PlanBuffer::Kind::input)

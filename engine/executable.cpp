@@ -98,7 +98,7 @@ std::shared_ptr<const Executable> executable_for(const GraphView& view,
   return exe;
 }
 
-Binding bind(const Executable& exe, std::span<const Buffer> inputs) {
+Binding bind_memory(const Executable& exe, std::span<const Buffer> inputs) {
   Binding binding;
   binding.buffers.resize(exe.plan.buffers.size());
   binding.symbols.resize(exe.slot_count);

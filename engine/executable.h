@@ -31,7 +31,7 @@ struct Binding {
   std::vector<Buffer> symbols;  ///< as the command list wants them
 };
 /// `inputs` by graph leaf slot. Allocates outputs and the arena.
-Binding bind(const Executable&, std::span<const Buffer> inputs);
+Binding bind_memory(const Executable&, std::span<const Buffer> inputs);
 
 struct CacheStats {
   uint64_t schedules = 0, schedule_hits = 0;

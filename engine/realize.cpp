@@ -150,7 +150,7 @@ void realize_on_one_device(std::span<Ref* const> roots) {
   const auto exe = executable_for(view, device, in_place_roots(view, roots));
   std::vector<Buffer> inputs;
   for (const Node* leaf : view.leaves) inputs.push_back(storage_of(leaf).buffer);
-  const Binding binding = bind(*exe, inputs);
+  const Binding binding = bind_memory(*exe, inputs);
   if (!exe->list.empty()) device->submit(exe->list, {.buffers = binding.symbols});
   publish(view, *exe, binding, roots);
 }
@@ -165,6 +165,10 @@ Ref buffer_node(DType dtype, const ir::Shape& shape, std::span<const std::byte> 
   Buffer buffer = dev->alloc(data.size(), {.tag = "tensor"});
   if (!data.empty()) buffer.copy_in(data.data(), data.size());
   return make_buffer_node(dtype, shape, std::move(buffer));
+}
+
+Ref placeholder(const Ref& buffer) {
+  return make_buffer_node(buffer->dtype(), buffer->shape(), storage_of(buffer.get()).buffer);
 }
 
 Ref copy_node(const Ref& source, std::string_view device) {

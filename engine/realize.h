@@ -17,6 +17,10 @@ namespace tiny::engine {
 ir::Ref buffer_node(DType, const ir::Shape& shape, std::span<const std::byte> data,
                     std::string_view device = "");
 
+/// A BUFFER node over the same memory as another, of a variable of its own: what a trace reads in
+/// place of an argument.
+ir::Ref placeholder(const ir::Ref& buffer);
+
 /// `source` on another device.
 ir::Ref copy_node(const ir::Ref& source, std::string_view device);
 /// Where a node's value is, or will be computed.

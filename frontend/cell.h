@@ -57,6 +57,12 @@ Tensor with_gradient_of(const Tensor& value, const std::function<Tensor()>& path
 /// Tensors assigned since the last call whose cells still live; the next realize stores them too.
 std::vector<Tensor> take_pending_assigns();
 
+/// Every live tensor assigned on this thread since the last call, stored or not (jit).
+std::vector<Tensor> take_assigned();
+/// Leaves whose gradient backward() set on this thread since the last call (jit).
+void note_gradient(const Tensor& leaf);
+std::vector<Tensor> take_noted_gradients();
+
 // One-source and two-source operations on tensors of matching shape and dtype.
 Tensor build(ir::Op, DType, const Tensor& a, ir::Arg = {});
 Tensor build(ir::Op, DType, const Tensor& a, const Tensor& b, ir::Arg = {});

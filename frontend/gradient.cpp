@@ -147,6 +147,7 @@ void require_differentiable(std::string_view op, const Tensor& output) {
 void accumulate(Tensor leaf, const Tensor& gradient, bool keep_graph) {
   Tensor sum = leaf.grad().defined() ? leaf.grad() + gradient : gradient;
   leaf.set_grad(keep_graph ? sum : sum.detach());
+  note_gradient(leaf);
 }
 
 }  // namespace

@@ -7,12 +7,24 @@
 
 #include <fmt/format.h>
 #include <cstring>
+#include <unordered_set>
 
 namespace tiny {
 namespace {
 
 thread_local bool gradients_on = true;
 thread_local std::vector<std::weak_ptr<Tensor::Cell>> pending_assigns;
+thread_local std::vector<std::weak_ptr<Tensor::Cell>> noted_gradients;
+
+/// The cells that still live, each once, in order.
+std::vector<Tensor> take_live(std::vector<std::weak_ptr<Tensor::Cell>>& cells) {
+  std::vector<Tensor> result;
+  std::unordered_set<const Tensor::Cell*> seen;
+  for (const auto& weak : cells)
+    if (auto cell = weak.lock(); cell && seen.insert(cell.get()).second) result.emplace_back(cell);
+  cells.clear();
+  return result;
+}
 
 /// The BUFFER below a value: itself, or an unrealized ASSIGN's target.
 const ir::Ref assign_target(const ir::Ref& v) {
@@ -104,15 +116,18 @@ Tensor with_gradient_of(const Tensor& v, const std::function<Tensor()>& path) {
   return result;
 }
 
+std::vector<Tensor> take_assigned() { return take_live(pending_assigns); }
+
 std::vector<Tensor> take_pending_assigns() {
-  std::vector<Tensor> result;
-  for (const auto& weak : pending_assigns) {
-    if (auto cell = weak.lock(); cell && cell->value->op() == ir::Op::ASSIGN)
-      result.emplace_back(cell);
-  }
-  pending_assigns.clear();
-  return result;
+  std::vector<Tensor> assigned = take_assigned();
+  std::erase_if(assigned, [](const Tensor& t) { return t.is_realized(); });
+  return assigned;
 }
+
+void note_gradient(const Tensor& leaf) {
+  if (engine::tracing()) noted_gradients.push_back(leaf.cell());
+}
+std::vector<Tensor> take_noted_gradients() { return take_live(noted_gradients); }
 
 Tensor build(ir::Op op, DType dtype, const Tensor& a, ir::Arg arg) {
   return make_tensor(ir::make(op, dtype, {use(a)}, std::move(arg)), carries(dtype, a));
@@ -196,8 +211,8 @@ Tensor& Tensor::assign(const Tensor& from) {
   ir::Ref next = expanded(use(fitted), shape());
   if (ir::Ref target = assign_target(cell_->value)) {
     next = ir::make(ir::Op::ASSIGN, dtype(), {target, next});
-    pending_assigns.push_back(cell_);
   }
+  pending_assigns.push_back(cell_);
   const bool flows = carries(dtype(), fitted);
   cell_->value = std::move(next);
   cell_->marker = {};

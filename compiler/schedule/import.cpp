@@ -80,6 +80,10 @@ ImportedGraph import_graph(const GraphView& view) {
           graph.arena->make(Op::PARAM, node->dtype(), {}, {.value = slot++, .list = node->shape()});
       continue;
     }
+    if (node->op() == Op::DETACH) {  // means something to gradients only
+      imported[node] = imported.at(resolved(node->source(0)));
+      continue;
+    }
     std::vector<const Node*> sources;
     sources.reserve(node->sources().size());
     for (const Node* source : node->sources()) sources.push_back(imported.at(resolved(source)));
