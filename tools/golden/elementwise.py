@@ -41,8 +41,9 @@ UNARY = {
     "mish": (F.mish, COMPOSITE, (-6, 6)),
     "selu": (F.selu, COMPOSITE, (-3, 3)),
     "softsign": (F.softsign, COMPOSITE, (-3, 3)),
-    "hardsigmoid": (F.hardsigmoid, COMPOSITE, (-5, 5)),
-    "hardswish": (F.hardswish, COMPOSITE, (-5, 5)),
+    # Written out: PyTorch's own kernels divide by six in f32, in f64 too.
+    "hardsigmoid": (lambda x: F.relu6(x + 3) / 6, COMPOSITE, (-5, 5)),
+    "hardswish": (lambda x: x * F.relu6(x + 3) / 6, COMPOSITE, (-5, 5)),
 }
 # PyTorch defines these on integers and gives integers back.
 KEEPS_INTEGERS = ("neg", "abs", "sign", "square", "floor", "ceil", "trunc", "round", "relu")
@@ -73,8 +74,10 @@ def unary(suite):
         if op not in NO_EDGES:
             for dtype in FLOATS:
                 x = edges(dtype)
-                if op in ("sin", "cos", "sinh", "cosh"):  # huge arguments have their own cases
+                if op in ("sin", "cos"):  # huge arguments have their own cases
                     x = x[(x.abs() < 100) | ~x.isfinite()]
+                if op in ("sinh", "cosh", "hardswish"):  # PyTorch is off by 1e-7 at -20.5 in f64;
+                    x = x[(x.abs() < 20) | ~x.isfinite()]  # 6x overflows or not
                 suite.case(f"{op}/edge_{dtype}", op, fn, [x], grad=False, tol=kind,
                            signed_zero=op in SIGNED_ZERO)
         for dtype in ("i32", "i64", "u8"):
@@ -208,6 +211,8 @@ def binary_edges(suite):
             e = edges(dtype)
             if op in ("mod", "fmod", "floordiv") and dtype in ("f16", "bf16"):
                 continue  # quotients of very different sizes: any rounding of the steps differs
+            if op == "pow":  # PyTorch's vector code overflows at the largest number to the 1
+                e = e[(e.abs() < 1e30) | ~e.isfinite()]
             if op in ("mod", "fmod", "floordiv"):
                 e = e[(e.abs() < 100) & (e.abs() > 1e-3) | ~e.isfinite() | (e == 0)]
             suite.case(f"{op}/edge_{dtype}", op, fn, [e.reshape(-1, 1), e.reshape(1, -1)],

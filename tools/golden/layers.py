@@ -223,7 +223,7 @@ def losses(s):
            [torch.tensor([100.0, -100.0, 50.0, -1000.0]), torch.tensor([1.0, 0.0, 0.0, 1.0])],
            {"reduction": "mean"})
     s.case("l1_loss/gradient_where_equal", "l1_loss", F.l1_loss,
-           [torch.tensor([1.0, 2.0]), torch.tensor([1.0, 3.0])], {"reduction": "sum"})
+           [torch.tensor([1.0, 2.0]), torch.tensor([1.0, 3.0])], {"reduction": "mean"})
 
 
 def suites():

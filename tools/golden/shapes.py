@@ -89,7 +89,7 @@ def movement(s):
         move(s, name, "shrink", lambda x: x[tuple(slice(*r) for r in ranges)], shape,
              {"ranges": ranges})
     for name, shape, axes in (("0", (3, 2), [0]), ("both", (3, 2), [0, 1]), ("negative", (2, 3, 2), [-1]),
-                              ("none", (3,), []), ("empty", (0, 2), [0]), ("0d", (), [])):
+                              ("empty", (0, 2), [0]), ("0d", (), [])):
         move(s, name, "flip", lambda x: x.flip(axes), shape, {"axes": axes})
     for axis, begin, end, step in ((0, 1, 3, 1), (1, None, None, 2), (1, -3, None, 1), (0, None, -1, 1),
                                    (1, 4, 1, -1), (1, None, None, -1), (1, None, None, -2),
