@@ -351,4 +351,15 @@ Scalar evaluate(Op op, DType operand, DType result, Scalars s) {
   return integer(wrap(result, integer_op(op, operand, s)));
 }
 
+Scalar load_scalar(DType t, const std::byte* bytes) {
+  uint64_t bits = 0;
+  std::memcpy(&bits, bytes, size_B(t));
+  return from_bits(t, bits);
+}
+
+void store_scalar(DType t, Scalar x, std::byte* bytes) {
+  const uint64_t bits = to_bits(t, x);
+  std::memcpy(bytes, &bits, size_B(t));
+}
+
 }  // namespace tiny::ir
