@@ -46,6 +46,8 @@ extern "C" {
 #include <llvm/Config/Targets.def>
 #define LLVM_ASM_PRINTER(name) void LLVMInitialize##name##AsmPrinter();
 #include <llvm/Config/AsmPrinters.def>
+#define LLVM_ASM_PARSER(name) void LLVMInitialize##name##AsmParser();
+#include <llvm/Config/AsmParsers.def>
 }
 
 namespace {
@@ -75,6 +77,9 @@ void initialize_target(const llvm::Triple& triple) {
 #define LLVM_ASM_PRINTER(row) \
   if (name == #row) LLVMInitialize##row##AsmPrinter();
 #include <llvm/Config/AsmPrinters.def>
+#define LLVM_ASM_PARSER(row) \
+  if (name == #row) LLVMInitialize##row##AsmParser();  // for inline assembly
+#include <llvm/Config/AsmParsers.def>
 }
 
 std::string host_features() {

@@ -11,6 +11,7 @@
 
 #include <cmath>
 #include <cstring>
+#include <random>
 #include <set>
 #include <string>
 #include <thread>
@@ -286,6 +287,30 @@ TEST_CASE("an AArch64 kernel compiles and links with our relocations") {
   const ElfLayout layout = lay_out(object);
   std::vector<uint8_t> image(layout.size_B);
   CHECK_NOTHROW(link(object, layout, host_math_symbols(), 0x7f0000000000, image));
+}
+
+TEST_CASE("real objects survive mutation: parsed and linked, or refused") {
+  std::mt19937_64 random(11);
+  std::vector<uint8_t> image;
+  int accepted = 0;
+  for (const Target& t : {host_target(), target_for("aarch64-unknown-linux-gnu", "neoverse-n1")}) {
+    const std::vector<uint8_t> seed = compile_llvm_ir(kKernels, t).object;
+    for (int round = 0; round < 10000; ++round) {
+      std::vector<uint8_t> bytes = seed;
+      for (uint64_t n = 1 + random() % 4; n > 0; --n)
+        bytes[random() % bytes.size()] = static_cast<uint8_t>(random());
+      try {
+        const ElfObject object(bytes);
+        const ElfLayout layout = lay_out(object);
+        if (layout.size_B > (4 << 20)) continue;
+        image.assign(layout.size_B, 0);
+        link(object, layout, host_math_symbols(), 0x100000, image);
+        ++accepted;
+      } catch (const UsageError&) {
+      }
+    }
+  }
+  CHECK(accepted > 1000);
 }
 
 TEST_CASE("code that calls anything but the host's mathematics is refused") {
