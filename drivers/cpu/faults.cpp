@@ -31,14 +31,21 @@ void on_fault(int signal, siginfo_t* info, void* context) {
   siglongjmp(frame->back, 1);
 }
 
+/// Again for each new thread: others (a test framework, a crash reporter) may have come since.
 void install() {
+  static std::mutex mutex;
+  std::lock_guard lock(mutex);
   for (const int signal : kSignals) {
-    struct sigaction action{};
+    struct sigaction now {};
+    sigaction(signal, nullptr, &now);
+    if ((now.sa_flags & SA_SIGINFO) && now.sa_sigaction == on_fault) continue;
+    previous[signal] = now;
+    struct sigaction action {};
     action.sa_sigaction = on_fault;
     // NODEFER: the jump back does not restore the mask, which keeps sigsetjmp cheap.
     action.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER;
     sigemptyset(&action.sa_mask);
-    sigaction(signal, &action, &previous[signal]);
+    sigaction(signal, &action, nullptr);
   }
 }
 
@@ -53,8 +60,7 @@ std::string to_string(const FaultInfo& fault) {
 }
 
 FaultGuard::FaultGuard() {
-  static std::once_flag once;
-  std::call_once(once, install);
+  install();
   constexpr size_t kStack_B = 64 << 10;
   stack_ = std::make_unique<char[]>(kStack_B);
   stack_t stack{};
