@@ -79,22 +79,57 @@ LinearTerms without(const LinearTerms& l, size_t i, size_t j) {
   return out;
 }
 
-/// c*b*(x//b + w) + c*(x%b) = c*x + c*b*w
+/// Something congruent to l modulo b without the remainders that b makes superfluous:
+/// c*(x % m) = c*x (mod b) where b divides c*m.
+LinearTerms without_inner_remainders(LinearTerms l, int64_t b) {
+  for (size_t i = 0; i < l.terms.size();) {
+    const Term t = l.terms[i];
+    const auto r = remainder_of(t);
+    if (!r || Wide(t.coefficient) * r->b % b != 0) {
+      ++i;
+      continue;
+    }
+    l.terms.erase(l.terms.begin() + static_cast<ptrdiff_t>(i));
+    l = plus(l, r->x, t.coefficient);
+    i = 0;
+  }
+  return l;
+}
+
+/// Is z = x (mod b), for exact sums?
+bool congruent(const LinearTerms& z, const LinearTerms& x, int64_t b) {
+  const auto gap = difference(without_inner_remainders(z, b), without_inner_remainders(x, b));
+  return gap && divided(*gap, b);
+}
+
+/// b*t + x%b, where t is a quotient that matches: z where t = z//b and z = x (mod b), or x + b*w
+/// where t = x//b + w in another form. Null when t does not match.
+std::optional<LinearTerms> met_by(const Node* t, const Remainder& r,
+                                  const std::vector<Quotient>& forms) {
+  if (t->op() != Op::FLOORDIV) return std::nullopt;
+  if (positive_constant(t->source(1)) == r.b) {
+    LinearTerms z = linear_terms(t->source(0));
+    if (exact(z) && congruent(z, r.x, r.b)) return z;
+  }
+  const auto w = offset_from_quotient(t, forms);
+  if (!w) return std::nullopt;
+  return plus(r.x, *w, r.b);
+}
+
+/// c*b*(z//b) + c*(x%b) = c*z, z = x (mod b)
 const Node* quotient_meets_remainder(Arena& arena, const Node* n) {
   if (!is_int(n->dtype())) return nullptr;
   const LinearTerms sum = linear_terms(n);
   for (size_t i = 0; i < sum.terms.size(); ++i) {
+    const int64_t c = sum.terms[i].coefficient;
     const auto r = remainder_of(sum.terms[i]);
-    if (!r) continue;
     int64_t wanted = 0;
-    if (__builtin_mul_overflow(sum.terms[i].coefficient, r->b, &wanted)) continue;
+    if (!r || __builtin_mul_overflow(c, r->b, &wanted)) continue;
     const auto forms = quotient_forms(r->x, r->b);
     for (size_t j = 0; j < sum.terms.size(); ++j) {
       if (sum.terms[j].coefficient != wanted) continue;
-      const auto w = offset_from_quotient(sum.terms[j].node, forms);
-      if (!w) continue;
-      LinearTerms out = plus(without(sum, i, j), r->x, sum.terms[i].coefficient);
-      return build_sum(arena, plus(out, *w, wanted));
+      const auto met = met_by(sum.terms[j].node, *r, forms);
+      if (met) return build_sum(arena, plus(without(sum, i, j), *met, c));
     }
   }
   return nullptr;
@@ -191,7 +226,7 @@ const Node* quotient_absorbs_remainder(Arena& arena, const Node* n) {
 void add_sum_rules(RuleSet& rules) {
   rules.add({Op::SUB, Op::NEG}, {"a - b = a + -1*b", subtraction});
   rules.add({Op::ADD}, {"c*x + d*x = (c+d)*x, sorted", canonical_sum});
-  rules.add({Op::ADD}, {"a*(x//a) + x%a = x", quotient_meets_remainder});
+  rules.add({Op::ADD}, {"a*(z//a) + x%a = z, z = x (mod a)", quotient_meets_remainder});
   rules.add({Op::ADD},
             {"(e*(x%m) + y)//d + (e*m/d)*(x//m) = (e*x + y)//d", quotient_absorbs_remainder});
   rules.add({Op::ADD}, {"a*((x//a)%b) + x%a = x%(a*b)", remainders_nest});
