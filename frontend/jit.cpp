@@ -52,19 +52,23 @@ class RandomTrace {
   bool ended_ = false;
 };
 
+/// Back to the stored version that an assignment in a trace would replace.
+void undo_assign(const Tensor& t) {
+  if (value(t)->op() != ir::Op::ASSIGN) return;
+  t.cell()->value = ir::Ref(value(t)->source(0));
+  t.cell()->marker = {};
+}
+
 /// Puts assigned tensors back to their stored versions, whatever happened to the trace.
 class Restore {
  public:
-  void add(const Tensor& t, ir::Ref stored) { saved_.emplace_back(t, std::move(stored)); }
+  void add(const Tensor& t) { saved_.push_back(t); }
   ~Restore() {
-    for (auto& [tensor, stored] : saved_) {
-      tensor.cell()->value = std::move(stored);
-      tensor.cell()->marker = {};
-    }
+    for (const Tensor& t : saved_) undo_assign(t);
   }
 
  private:
-  std::vector<std::pair<Tensor, ir::Ref>> saved_;
+  std::vector<Tensor> saved_;
 };
 
 void drop_traced_gradients() {
@@ -118,12 +122,16 @@ Trace JitFunction::Impl::trace(const std::vector<Tensor>& inputs, const Body& bo
     RandomTrace random;
     const ir::Ref counter = value(random_state().counter());
     take_assigned();
-    std::vector<Tensor> results, assigned;
-    {
+    std::vector<Tensor> results;
+    try {
       const engine::TraceScope scope;
       results = body(placeholders);
-      assigned = take_assigned();
+    } catch (...) {
+      for (const Tensor& t : take_assigned()) undo_assign(t);
+      take_noted_gradients();
+      throw;
     }
+    const std::vector<Tensor> assigned = take_assigned();
     made.drawn = random.end();
     made.draws = made.drawn > 0;
     input_nodes.push_back(counter);
@@ -138,7 +146,7 @@ Trace JitFunction::Impl::trace(const std::vector<Tensor>& inputs, const Body& bo
         require_stored({t});
         made.state.push_back(t);
         roots.push_back(value(t));
-        restore.add(t, ir::Ref(value(t)->source(0)));
+        restore.add(t);
       }
     }
     for (const Tensor& t : results) {
