@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: MIT
+// What becomes one kernel.
+#include <rt_tiny/frontend/nn/nn.h>
+#include <rt_tiny/frontend/tensor.h>
+#include <rt_tiny/runtime/base/knobs.h>
+#include <catch2/catch.hpp>
+
+#include "engine/executable.h"
+#include "frontend/cell.h"
+
+using namespace tiny;
+
+namespace {
+
+size_t kernels(const std::vector<Tensor>& tensors) {
+  std::vector<const ir::Node*> roots;
+  for (const Tensor& t : tensors) roots.push_back(detail::value(t).get());
+  const std::vector<char> in_place(roots.size(), 1);
+  return engine::executable_for(view_graph(roots), default_device(), in_place)->plan.steps.size();
+}
+
+Tensor input(const Shape& shape) { return Tensor::rand(shape).realize(); }
+
+}  // namespace
+
+TEST_CASE("softmax over the last axis is one kernel with its reductions inside") {
+  CHECK(kernels({input({64, 100}).softmax(1)}) == 1);
+  CHECK(kernels({input({64, 100}).log_softmax(1)}) == 1);
+}
+
+TEST_CASE("layer norm, and linear with relu, are one kernel") {
+  const nn::LayerNorm norm{{96}};
+  CHECK(kernels({norm(input({64, 96}))}) == 1);
+  const nn::Linear linear{96, 32};
+  realize(nn::parameters(linear));
+  CHECK(kernels({linear(input({64, 96})).relu()}) == 1);
+}
+
+TEST_CASE("element-wise chains are one kernel however long and however they move") {
+  Tensor x = input({16, 16});
+  Tensor y = x;
+  for (int i = 0; i < 20; ++i) y = (y * 1.5f + x).transpose(0, 1);
+  CHECK(kernels({y}) == 1);
+}
+
+TEST_CASE("a product of products stores the inner one") {
+  const Tensor a = input({40, 40}), b = input({40, 40}), c = input({40, 40});
+  CHECK(kernels({a.matmul(b).matmul(c)}) == 2);
+}
+
+TEST_CASE("NOOPT makes each operation a kernel") {
+  const ScopedKnobs noopt({{"NOOPT", "1"}});
+  const Tensor x = input({4, 4});
+  CHECK(kernels({x.exp() + 1}) == 2);
+  CHECK(kernels({x.sum(0)}) == 1);
+}

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: MIT
+// Random programs: fused, one kernel an operation, replayed and interpreted must agree.
+#include <rt_tiny/frontend/jit.h>
+#include <rt_tiny/runtime/base/knobs.h>
+#include <catch2/catch.hpp>
+
+#include <cmath>
+#include <cstring>
+
+#include "compiler/ir/interpret.h"
+#include "engine/realize.h"
+#include "frontend/cell.h"
+#include "tests/engine/random_program.h"
+
+using namespace tiny;
+
+namespace {
+
+using Values = std::vector<double>;
+
+Values interpreted(const Tensor& t) {
+  std::vector<std::vector<std::byte>> held;
+  const ir::Node* const roots[] = {detail::value(t).get()};
+  const auto reader = [&](const ir::Node* n) -> std::span<const std::byte> {
+    held.push_back(engine::read(ir::Ref(n)));
+    return held.back();
+  };
+  const ir::HostTensor out = ir::interpret(roots, reader)[0];
+  return Tensor::from_bytes(out.dtype, out.shape, out.bytes).to_vector<double>();
+}
+
+/// Equal integers and NaNs, close reals: sums may be taken in another order.
+void check_close(const Values& got, const Values& expected) {
+  REQUIRE(got.size() == expected.size());
+  for (size_t i = 0; i < got.size(); ++i) {
+    const double a = got[i], b = expected[i];
+    if (a == b || (std::isnan(a) && std::isnan(b))) continue;
+    INFO("element " << i << ": " << a << " instead of " << b);
+    CHECK(std::abs(a - b) <= 2e-4 * (1 + std::abs(b)));
+  }
+}
+
+std::vector<Values> all_values(const std::vector<Tensor>& tensors) {
+  realize(tensors);
+  std::vector<Values> out;
+  for (const Tensor& t : tensors) out.push_back(t.to_vector<double>());
+  return out;
+}
+
+void compare(uint64_t seed, int length) {
+  INFO("seed " << seed);
+  const std::vector<Tensor> inputs = random_inputs(seed);
+  std::vector<Values> expected;
+  for (const Tensor& t : random_program(seed, length, inputs)) expected.push_back(interpreted(t));
+
+  const auto check_all = [&](const std::vector<Values>& got) {
+    REQUIRE(got.size() == expected.size());
+    for (size_t i = 0; i < got.size(); ++i) check_close(got[i], expected[i]);
+  };
+  check_all(all_values(random_program(seed, length, inputs)));
+  {
+    const ScopedKnobs noopt({{"NOOPT", "1"}});
+    check_all(all_values(random_program(seed, length, inputs)));
+  }
+  auto jitted = jit([&](const Tensor& a, const Tensor& b, const Tensor& c) {
+    return random_program(seed, length, {a, b, c});
+  });
+  for (int call = 0; call < 3; ++call)
+    check_all(all_values(jitted(inputs[0], inputs[1], inputs[2])));
+}
+
+}  // namespace
+
+TEST_CASE("random programs mean the same fused, unfused, replayed and interpreted") {
+  for (uint64_t seed = 1; seed <= 40; ++seed) compare(seed, 12);
+}
+
+TEST_CASE("longer random programs", "[.long]") {
+  for (uint64_t seed = 1000; seed < 2000; ++seed) compare(seed, 25);
+}
