@@ -79,7 +79,8 @@ uint64_t RandomState::end_trace() {
 }
 
 Tensor RandomState::take(uint64_t count) {
-  if (!traced) return wide(position.fetch_add(count));
+  // Stored, not a constant: each draw would otherwise be a kernel of its own.
+  if (!traced) return Tensor::from(std::vector<uint64_t>{position.fetch_add(count)});
   const Tensor base = counter_.detach();
   counter_.assign(base + wide(count));
   drawn_ += count;

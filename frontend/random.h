@@ -12,8 +12,8 @@ namespace tiny {
 /// Restarts the numbers of every thread.
 TINY_API void manual_seed(uint64_t seed);
 
-/// Where the next numbers come from. Untraced, the counter is a number on the host and becomes a
-/// constant of the graph. Traced (one per thread, set by jit), it is the tensor `counter()`, read
+/// Where the next numbers come from. Untraced, the counter is a number on the host and each draw
+/// stores its own copy of it. Traced (one per thread, set by jit), it is the tensor `counter()`, read
 /// and assigned by each draw, so that a replay continues where the last one ended.
 class TINY_API RandomState {
  public:
