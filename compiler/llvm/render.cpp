@@ -21,8 +21,8 @@ using lower::Code;
 using lower::Function;
 using lower::Id;
 using lower::Instruction;
+using lower::LinearValue;
 using lower::Loop;
-using lower::Value;
 
 std::string scalar_type(DType t) {
   switch (t) {
@@ -125,6 +125,7 @@ class Renderer {
   void pack(const Instruction&);
   void splat(const Instruction&);
   void fold(const Instruction&);
+  void call_piece(size_t piece, int64_t first_group);
   void entry();
 
   std::string alu(Op op, DType t, int lanes, const std::vector<Operand>& a, bool plain);
@@ -162,17 +163,17 @@ std::string Renderer::constant(DType t, int lanes, int64_t integer, double real)
 }
 
 std::string Renderer::name_of(Id id) const {
-  const Value& v = f_->values[static_cast<size_t>(id)];
-  if (v.kind != Value::Kind::constant) return fmt::format("%v{}", id);
-  if (!v.counting) return constant(v.dtype, v.lanes, v.integer, v.real);
+  const LinearValue& v = f_->values[static_cast<size_t>(id)];
+  if (v.kind != LinearValue::Kind::constant) return fmt::format("%v{}", id);
+  if (!v.stride) return constant(v.dtype, v.lanes, v.integer, v.real);
   std::string s = "<";
   for (int k = 0; k < v.lanes; ++k)
-    s += fmt::format("{}{} {}", k ? ", " : "", scalar_type(v.dtype), k);
+    s += fmt::format("{}{} {}", k ? ", " : "", scalar_type(v.dtype), v.integer + k * v.stride);
   return s + ">";
 }
 
 Operand Renderer::operand(Id id) const {
-  const Value& v = f_->values[static_cast<size_t>(id)];
+  const LinearValue& v = f_->values[static_cast<size_t>(id)];
   return {name_of(id), v.dtype, v.lanes};
 }
 
@@ -222,7 +223,10 @@ std::string Renderer::compare(Op op, const Operand& a, const Operand& b) {
              a.text, b.text);
 }
 
-bool is_number(const std::string& text) { return text[0] != '%'; }
+/// A constant other than NaN.
+bool is_number(const std::string& text) {
+  return text[0] != '%' && text.find("0x7FF8") == text.npos && text.find("0xFFF8") == text.npos;
+}
 
 /// The compare-and-select pair that x86 and others have as one instruction gives its second operand
 /// when unordered; so b's NaN passes by itself, a's by another select unless a is a number.
@@ -558,7 +562,7 @@ void Renderer::choose(const Instruction& i) {
 }
 
 void Renderer::load(const Instruction& i) {
-  const Value& v = f_->values[static_cast<size_t>(i.result)];
+  const LinearValue& v = f_->values[static_cast<size_t>(i.result)];
   const std::string p = pointer(i);
   const std::string type = type_of(stored(v.dtype), v.lanes);
   if (i.args.size() > 1) {
@@ -598,7 +602,7 @@ void Renderer::store(const Instruction& i) {
 }
 
 void Renderer::pack(const Instruction& i) {
-  const Value& v = f_->values[static_cast<size_t>(i.result)];
+  const LinearValue& v = f_->values[static_cast<size_t>(i.result)];
   std::string now = "poison";
   for (size_t k = 0; k < i.args.size(); ++k) {
     if (k + 1 == i.args.size()) wanted_ = fmt::format("%v{}", i.result);
@@ -608,7 +612,7 @@ void Renderer::pack(const Instruction& i) {
 }
 
 void Renderer::splat(const Instruction& i) {
-  const Value& v = f_->values[static_cast<size_t>(i.result)];
+  const LinearValue& v = f_->values[static_cast<size_t>(i.result)];
   const std::string type = type_of(v.dtype, v.lanes);
   const std::string one =
       let("insertelement {} poison, {} {}, i32 0", type, scalar_type(v.dtype), name_of(i.args[0]));
@@ -696,7 +700,7 @@ void Renderer::instruction(const Instruction& i) {
     case Code::alu: {
       std::vector<Operand> args;
       for (Id a : i.args) args.push_back(operand(a));
-      const Value& v = f_->values[static_cast<size_t>(i.result)];
+      const LinearValue& v = f_->values[static_cast<size_t>(i.result)];
       wanted_ = fmt::format("%v{}", i.result);
       alu(i.op, v.dtype, v.lanes, args, i.offset != 0);
       CHECK_INVARIANT(wanted_.empty(), "a result was not named");
@@ -750,37 +754,44 @@ void Renderer::function(size_t piece) {
   out_ += "  ret void\n}\n\n";
 }
 
-/// Loads the arguments and hands the group to its piece.
+/// Loads the piece's arguments and calls it.
+void Renderer::call_piece(size_t p, int64_t first) {
+  const Function& f = code_.pieces[p];
+  std::string args;
+  const auto argument = [&](size_t slot, const char* type) {
+    const std::string place = let("getelementptr i8, ptr %kernarg, i64 {}", slot * 8);
+    args += fmt::format("{} {}, ", type, let("load {}, ptr {}, align 8", type, place));
+  };
+  for (int b : f.buffers) argument(static_cast<size_t>(b), "ptr");
+  for (int v = 0; v < code_.variables; ++v)
+    argument(code_.buffers.size() + static_cast<size_t>(v), "i64");
+  const std::string group = let("sub i64 %g, {}", first);
+  line("call void @{}.p{}({}i64 {})", code_.name, p, args, group);
+}
+
+/// Hands the group to its piece, or runs them all.
 void Renderer::entry() {
   out_ += fmt::format("define void @{}(ptr %kernarg, ptr %group, ptr %scratch) nounwind {{\n",
                       code_.name);
   label("entry");
   temps_ = 0;
   line("%g = load i64, ptr %group, align 8");
+  const bool together = code_.together();
   int64_t first = 0;
   for (size_t p = 0; p < code_.pieces.size(); ++p) {
-    const Function& f = code_.pieces[p];
-    const bool last = p + 1 == code_.pieces.size();
+    const bool last = together || p + 1 == code_.pieces.size();
     if (!last) {
-      const std::string mine = let("icmp slt i64 %g, {}", first + f.groups);
+      const std::string mine = let("icmp slt i64 %g, {}", first + code_.pieces[p].groups);
       line("br i1 {}, label %piece{}, label %after{}", mine, p, p);
       label(fmt::format("piece{}", p));
     }
-    std::string args;
-    const auto argument = [&](size_t slot, const char* type) {
-      const std::string place = let("getelementptr i8, ptr %kernarg, i64 {}", slot * 8);
-      args += fmt::format("{} {}, ", type, let("load {}, ptr {}, align 8", type, place));
-    };
-    for (int b : f.buffers) argument(static_cast<size_t>(b), "ptr");
-    for (int v = 0; v < code_.variables; ++v)
-      argument(code_.buffers.size() + static_cast<size_t>(v), "i64");
-    const std::string group = let("sub i64 %g, {}", first);
-    line("call void @{}.p{}({}i64 {})", code_.name, p, args, group);
+    call_piece(p, first);
+    if (together) continue;
     line("ret void");
-    first += f.groups;
+    first += code_.pieces[p].groups;
     if (!last) label(fmt::format("after{}", p));
   }
-  if (code_.pieces.empty()) line("ret void");
+  if (together) line("ret void");
   out_ += "}\n";
 }
 

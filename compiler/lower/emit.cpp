@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstdlib>
 #include <deque>
 #include <functional>
 #include <limits>
@@ -82,6 +83,13 @@ struct PendingStore {
   int lanes = 1;
 };
 
+/// id * coefficient, defined at this depth of loops.
+struct Term {
+  int depth;
+  Id id;
+  int64_t coefficient;
+};
+
 bool maskable(DType t) { return size_B(t) >= 4; }
 
 class PieceEmitter {
@@ -93,17 +101,18 @@ class PieceEmitter {
   using Body = std::function<std::vector<Id>(Scope*, const std::vector<Id>&)>;
 
   // values
-  Id add_value(Value v, Scope* where);
+  Id add_value(LinearValue v, Scope* where);
   Id push(Scope* where, Instruction instruction, DType dtype, int lanes);
   Id constant(DType, int64_t integer, double real, int lanes = 1);
   Id index_constant(int64_t v) { return constant(DType::i64, v, 0); }
   Id zero(DType t, int lanes) { return constant(t, 0, 0, lanes); }
+  Id progression(DType, int64_t start, int64_t stride, int lanes);
   Id splat(Id value, int lanes);
   Id extract(Id value, int64_t lane);
   Id alu(Op, DType, std::vector<Id> args, Scope* where, bool plain = false);
   Id widened(Op, DType, const std::vector<Id>& args, Scope* where);
   Id identity(const Stage&, int lanes);
-  const Value& value(Id id) const { return f_.values[static_cast<size_t>(id)]; }
+  const LinearValue& value(Id id) const { return f_.values[static_cast<size_t>(id)]; }
   Scope* scope_of(Id id) { return resolve(value_scope_[static_cast<size_t>(id)]); }
 
   // axes
@@ -128,6 +137,9 @@ class PieceEmitter {
   Id load(const Node* n, Address, int lanes, Id mask, Scope* where);
   Id guarded_load(const Node* n, Address, int lanes, Id valid, Scope* where);
   Id gather(const Node* n, Scope* at);
+  std::vector<Term> moving_terms(const Affine&, Scope* at, int skip_axis, int64_t* constant);
+  Id total(const std::vector<Term>&);
+  Id compare_lanes(const Node* n, Scope* at);
   Address address(int buffer, const Node* index, Scope* at, int skip_axis);
   Id scaled(Id v, int64_t coefficient);
   Id step(int buffer, Id base, Id distance);
@@ -167,7 +179,7 @@ class PieceEmitter {
   std::map<std::tuple<DType, int64_t, uint64_t, int>, Id> constants_;
   std::map<std::pair<Id, int>, Id> splats_;
   std::map<std::pair<Id, int64_t>, Id> scaled_, extracts_;
-  std::map<std::pair<Id, Id>, Id> steps_;
+  std::map<std::pair<Id, Id>, Id> steps_, sums_;
   std::map<int, Id> bases_;
   std::unordered_map<const Node*, Affine> affines_;
   AxisSet unroll_, vector_;
@@ -200,14 +212,14 @@ PieceEmitter::PieceEmitter(const Kernel& kernel, const Piece& piece, const Targe
 
 // ---- values
 
-Id PieceEmitter::add_value(Value v, Scope* where) {
+Id PieceEmitter::add_value(LinearValue v, Scope* where) {
   f_.values.push_back(v);
   value_scope_.push_back(where);
   return static_cast<Id>(f_.values.size() - 1);
 }
 
 Id PieceEmitter::push(Scope* where, Instruction instruction, DType dtype, int lanes) {
-  Value v;
+  LinearValue v;
   v.dtype = dtype;
   v.lanes = lanes;
   instruction.result = add_value(v, where);
@@ -219,8 +231,8 @@ Id PieceEmitter::push(Scope* where, Instruction instruction, DType dtype, int la
 Id PieceEmitter::constant(DType t, int64_t integer, double real, int lanes) {
   const auto key = std::make_tuple(t, integer, std::bit_cast<uint64_t>(real), lanes);
   if (auto it = constants_.find(key); it != constants_.end()) return it->second;
-  Value v;
-  v.kind = Value::Kind::constant;
+  LinearValue v;
+  v.kind = LinearValue::Kind::constant;
   v.dtype = t;
   v.lanes = lanes;
   v.integer = integer;
@@ -228,11 +240,22 @@ Id PieceEmitter::constant(DType t, int64_t integer, double real, int lanes) {
   return constants_[key] = add_value(v, &scopes_.front());
 }
 
+/// The constant vector start, start + stride, ...
+Id PieceEmitter::progression(DType t, int64_t start, int64_t stride, int lanes) {
+  LinearValue v;
+  v.kind = LinearValue::Kind::constant;
+  v.dtype = t;
+  v.lanes = lanes;
+  v.integer = start;
+  v.stride = stride;
+  return add_value(v, &scopes_.front());
+}
+
 Id PieceEmitter::splat(Id id, int lanes) {
   if (value(id).lanes == lanes) return id;
   CHECK_INVARIANT(value(id).lanes == 1, "a vector met one of another width");
-  const Value v = value(id);
-  if (v.kind == Value::Kind::constant) return constant(v.dtype, v.integer, v.real, lanes);
+  const LinearValue v = value(id);
+  if (v.kind == LinearValue::Kind::constant) return constant(v.dtype, v.integer, v.real, lanes);
   if (auto it = splats_.find({id, lanes}); it != splats_.end()) return it->second;
   Instruction i;
   i.code = Code::splat;
@@ -241,10 +264,10 @@ Id PieceEmitter::splat(Id id, int lanes) {
 }
 
 Id PieceEmitter::extract(Id id, int64_t lane) {
-  const Value v = value(id);
+  const LinearValue v = value(id);
   if (v.lanes == 1) return id;
-  if (v.kind == Value::Kind::constant)
-    return constant(v.dtype, v.counting ? lane : v.integer, v.real);
+  if (v.kind == LinearValue::Kind::constant)
+    return constant(v.dtype, v.integer + lane * v.stride, v.real);
   if (auto it = extracts_.find({id, lane}); it != extracts_.end()) return it->second;
   Instruction i;
   i.code = Code::extract;
@@ -268,8 +291,8 @@ Id PieceEmitter::alu(Op op, DType t, std::vector<Id> args, Scope* where, bool pl
   if (!keeps_halves(op) && is_half(value(args[0]).dtype)) return widened(op, t, args, where);
   if (op == Op::AND && t == DType::boolean)
     for (int k : {0, 1}) {
-      const Value& v = value(args[static_cast<size_t>(k)]);
-      if (v.kind == Value::Kind::constant && v.integer == 1 && v.lanes == 1)
+      const LinearValue& v = value(args[static_cast<size_t>(k)]);
+      if (v.kind == LinearValue::Kind::constant && v.integer == 1 && v.lanes == 1)
         return args[static_cast<size_t>(1 - k)];
     }
   int lanes = 1;
@@ -383,6 +406,8 @@ Id PieceEmitter::eval(const Node* root, Scope* at) {
 bool PieceEmitter::push_missing(const Node* n, Scope* at, std::vector<const Node*>& todo) {
   if (n->op() == Op::LOAD || n->op() == Op::STAGE) return false;
   if (n->dtype() == DType::boolean && decide(n, at)) return false;
+  const bool comparison = ir::info(n->op()).kind == ir::OpKind::compare;
+  if (comparison && n->source(0)->dtype() == DType::i64 && lanes_of(n) > 1) return false;
   const size_t before = todo.size();
   size_t skip = 3;
   if (n->op() == Op::WHERE)
@@ -431,11 +456,7 @@ Id PieceEmitter::emit_range(const Node* n, Scope* at) {
   const int64_t a = n->arg().value;
   if (auto p = fixed_position(a, at)) return index_constant(*p);
   if (vector_.has(a)) {
-    Value v;
-    v.kind = Value::Kind::constant;
-    v.counting = true;
-    v.lanes = static_cast<int>(axis(static_cast<int>(a)).extent);
-    return add_value(v, &scopes_.front());
+    return progression(DType::i64, 0, 1, static_cast<int>(axis(static_cast<int>(a)).extent));
   }
   Scope* s = find_scope(a, at);
   CHECK_INVARIANT(s, "axis " + std::to_string(a) + " is read outside its loop");
@@ -468,6 +489,8 @@ Id PieceEmitter::emit_alu(const Node* n, Scope* at) {
                   "op " + std::string(ir::info(n->op()).name) + " was not decomposed");
   if (n->op() == Op::WHERE)
     if (auto c = decide(n->source(0), at)) return eval(n->source(*c ? 1 : 2), at);
+  if (ir::info(n->op()).kind == ir::OpKind::compare)
+    if (const Id id = compare_lanes(n, at); id >= 0) return id;
   std::vector<Id> args;
   for (const Node* s : n->sources()) args.push_back(eval(s, at));
   return alu(n->op(), n->dtype(), std::move(args), home(n, at), is_plain(n));
@@ -500,49 +523,93 @@ Id PieceEmitter::step(int buffer, Id base, Id distance) {
   i.args = {base, distance};
   const Id id = push(a->depth > b->depth ? a : b, std::move(i),
                      k_.buffers[static_cast<size_t>(buffer)].dtype, 1);
-  f_.values[static_cast<size_t>(id)].kind = Value::Kind::address;
+  f_.values[static_cast<size_t>(id)].kind = LinearValue::Kind::address;
   return it->second = id;
 }
 
-/// Terms are added outermost first, so that each loop adds only what it moves.
-Address PieceEmitter::address(int buffer, const Node* index, Scope* at, int skip_axis) {
-  const Affine a = affine_of(index);
-  Address out{-1, a.constant};
-  struct Term {
-    int depth;
-    Id id;
-    int64_t coefficient;
-  };
+/// The terms that vary at run time, outermost first; what is known goes to the constant.
+std::vector<Term> PieceEmitter::moving_terms(const Affine& a, Scope* at, int skip_axis,
+                                             int64_t* constant) {
   std::vector<Term> terms;
   for (const auto& [n, c] : a.terms) {
     if (n->op() == Op::RANGE) {
       if (n->arg().value == skip_axis) continue;
       if (auto p = fixed_position(n->arg().value, at)) {
-        out.offset += c * *p;
+        *constant += c * *p;
         continue;
       }
     }
     const Id id = eval(n, at);
-    const Value& v = value(id);
+    const LinearValue& v = value(id);
     CHECK_INVARIANT(v.lanes == 1, "an index has lanes");
-    if (v.kind == Value::Kind::constant)
-      out.offset += c * v.integer;
+    if (v.kind == LinearValue::Kind::constant)
+      *constant += c * v.integer;
     else
       terms.push_back({scope_of(id)->depth, id, c});
   }
   std::sort(terms.begin(), terms.end(), [](const Term& x, const Term& y) {
     return std::tie(x.depth, x.id, x.coefficient) < std::tie(y.depth, y.id, y.coefficient);
   });
+  return terms;
+}
+
+/// Terms are added outermost first, so that each loop adds only what it moves.
+Address PieceEmitter::address(int buffer, const Node* index, Scope* at, int skip_axis) {
+  const Affine a = affine_of(index);
+  Address out{-1, a.constant};
+  const std::vector<Term> terms = moving_terms(a, at, skip_axis, &out.offset);
   auto [it, fresh] = bases_.try_emplace(buffer, -1);
   if (fresh) {
-    Value v;
-    v.kind = Value::Kind::address;
+    LinearValue v;
+    v.kind = LinearValue::Kind::address;
     v.dtype = k_.buffers[static_cast<size_t>(buffer)].dtype;
     it->second = add_value(v, &scopes_.front());
   }
   out.base = it->second;
   for (const Term& t : terms) out.base = step(buffer, out.base, scaled(t.id, t.coefficient));
   return out;
+}
+
+/// The terms' sum as an i64 value.
+Id PieceEmitter::total(const std::vector<Term>& terms) {
+  Id sum = -1;
+  for (const Term& t : terms) {
+    const Id part = scaled(t.id, t.coefficient);
+    if (sum < 0) {
+      sum = part;
+      continue;
+    }
+    auto [it, fresh] = sums_.try_emplace({sum, part}, -1);
+    if (fresh) {
+      Scope* x = scope_of(sum);
+      Scope* y = scope_of(part);
+      it->second = alu(Op::ADD, DType::i64, {sum, part}, x->depth > y->depth ? x : y);
+    }
+    sum = it->second;
+  }
+  return sum < 0 ? index_constant(0) : sum;
+}
+
+/// A comparison of sums that differ by c from lane to lane: one 32-bit scalar against a constant
+/// vector. -1 where it has another form or needs more bits.
+Id PieceEmitter::compare_lanes(const Node* n, Scope* at) {
+  const int v = lane_ < 0 ? vector_axis(n) : -1;
+  if (v < 0 || n->source(0)->dtype() != DType::i64) return -1;
+  const Affine d = difference(n->source(0), n->source(1));
+  Wide lo = 0, hi = 0;
+  constexpr int64_t limit = int64_t{1} << 29;
+  if (d.tangled(v) || !range_of(d, at, &lo, &hi) || lo < -limit || hi > limit) return -1;
+  const int64_t c = d.coefficient(v), lanes = axis(v).extent;
+  if (std::abs(c) > limit / lanes || std::abs(d.constant) > limit) return -1;
+  int64_t offset = d.constant;
+  const std::vector<Term> terms = moving_terms(d, at, v, &offset);
+  if (std::abs(offset) > 2 * limit) return -1;
+  const Id sum = total(terms);
+  const Id narrow = value(sum).kind == LinearValue::Kind::constant
+                        ? constant(DType::i32, value(sum).integer, 0)
+                        : alu(Op::CAST, DType::i32, {sum}, scope_of(sum));
+  const Id other = progression(DType::i32, -offset, -c, static_cast<int>(lanes));
+  return alu(n->op(), DType::boolean, {narrow, other}, home(n, at));
 }
 
 Id PieceEmitter::load(const Node* n, Address a, int lanes, Id mask, Scope* where) {
@@ -561,7 +628,7 @@ Id PieceEmitter::guarded_load(const Node* n, Address a, int lanes, Id valid, Sco
   i.args = {valid, a.base, bases_.at(static_cast<int>(n->arg().value))};
   i.offset = a.offset;
   const Id safe = push(where, std::move(i), n->dtype(), 1);
-  f_.values[static_cast<size_t>(safe)].kind = Value::Kind::address;
+  f_.values[static_cast<size_t>(safe)].kind = LinearValue::Kind::address;
   const Id raw = load(n, {safe, 0}, lanes, -1, where);
   return alu(Op::WHERE, n->dtype(), {valid, raw, zero(n->dtype(), 1)}, where);
 }
@@ -602,8 +669,12 @@ Id PieceEmitter::emit_load(const Node* n, Scope* at) {
     if (!contiguous || (masked && !maskable(n->dtype())) || (valid && !masked && small))
       return gather(n, at);
     const Address start = address(buffer, index, at, v);
-    if (masked) return load(n, start, lanes, eval(valid, at), where);
-    if (valid) return guarded_load(n, start, lanes, eval(valid, at), where);
+    if (valid) {
+      const Id condition = eval(valid, at);  // one for all lanes once a part is decided
+      if (value(condition).lanes == 1 && !small)
+        return guarded_load(n, start, lanes, condition, where);
+      return load(n, start, lanes, splat(condition, lanes), where);
+    }
     return load(n, start, lanes, -1, where);
   }
   const Address a = address(buffer, index, at, -1);
@@ -641,6 +712,10 @@ std::optional<bool> PieceEmitter::decide(const Node* n, Scope* at, int depth) {
     if ((a && *a == absorbing) || (b && *b == absorbing)) return absorbing;
     if (a && b) return !absorbing;
     return std::nullopt;
+  }
+  if (n->op() == Op::XOR && n->dtype() == DType::boolean && n->source(1)->is_const()) {
+    const auto a = decide(n->source(0), at, depth + 1);
+    return a ? std::optional(*a != (n->source(1)->arg().value != 0)) : std::nullopt;
   }
   const bool comparison = ir::info(n->op()).kind == ir::OpKind::compare;
   if (!comparison || n->source(0)->dtype() != DType::i64) return std::nullopt;
@@ -706,7 +781,7 @@ std::vector<Id> PieceEmitter::loop(int a, Scope* parent, const Segment& seg,
   std::vector<Id> current;
   for (Id init : carried) {
     current.push_back(add_value(value(init), &s));
-    f_.values.back().kind = Value::Kind::computed;
+    f_.values.back().kind = LinearValue::Kind::computed;
   }
   const std::vector<Id> next = body(&s, current);
   std::vector<Id> results;

@@ -77,14 +77,21 @@ Scalar identity(const Stage& s) {
 class Interpreter {
  public:
   Interpreter(const Kernel& k, const Piece& p, std::span<std::vector<uint8_t>> buffers,
-              std::span<const int64_t> variables)
-      : k_(k), p_(p), buffers_(buffers), variables_(variables), position_(p.axes.size(), 0) {}
+              std::span<const int64_t> variables, AccessTrace* trace)
+      : trace_(trace),
+        k_(k),
+        p_(p),
+        buffers_(buffers),
+        variables_(variables),
+        position_(p.axes.size(), 0) {}
 
   void run() {
     walk(p_.domain, 0, [&] { store_all(); });
   }
 
  private:
+  AccessTrace* trace_;
+
   void walk(const std::vector<int>& axes, size_t i, const std::function<void()>& body) {
     if (i == axes.size()) return body();
     const size_t a = static_cast<size_t>(axes[i]);
@@ -108,7 +115,9 @@ class Interpreter {
       if (!s.valid || value(s.valid).integer) values.emplace_back(&s, value(s.value));
     for (auto& [s, v] : values) {
       const DType t = k_.buffers[static_cast<size_t>(s->buffer)].dtype;
-      uint8_t* p = element(s->buffer, value(s->index).integer);
+      const int64_t index = value(s->index).integer;
+      uint8_t* p = element(s->buffer, index);
+      if (trace_) ++trace_->stores[{s->buffer, index}];
       if (s->accumulate) {
         const Scalar pair[] = {read(t, p), v};
         v = ir::evaluate(Op::ADD, t, t, pair);
@@ -146,6 +155,8 @@ class Interpreter {
         return {variables_[static_cast<size_t>(n->arg().value)], 0};
       case Op::LOAD:
         if (n->sources().size() > 1 && !known.at(n->source(1)).integer) return {0, 0};
+        if (trace_)
+          trace_->loads.emplace(static_cast<int>(n->arg().value), known.at(n->source(0)).integer);
         return read(n->dtype(), element(n->arg().value, known.at(n->source(0)).integer));
       case Op::STAGE:
         return stage(p_.stages[static_cast<size_t>(n->arg().value)]);
@@ -179,8 +190,8 @@ class Interpreter {
 }  // namespace
 
 void interpret_kernel(const Kernel& k, std::span<std::vector<uint8_t>> buffers,
-                      std::span<const int64_t> variables) {
-  for (const Piece& p : k.pieces) Interpreter(k, p, buffers, variables).run();
+                      std::span<const int64_t> variables, AccessTrace* trace) {
+  for (const Piece& p : k.pieces) Interpreter(k, p, buffers, variables, trace).run();
 }
 
 }  // namespace tiny::lower

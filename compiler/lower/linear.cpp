@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace tiny::lower {
 
 namespace {
@@ -26,9 +28,9 @@ class Printer {
  private:
   std::string name(Id id) const {
     if (id < 0) return "none";
-    const Value& v = f_.values[static_cast<size_t>(id)];
-    if (v.kind != Value::Kind::constant) return fmt::format("%{}", id);
-    if (v.counting) return fmt::format("<0..{}>", v.lanes - 1);
+    const LinearValue& v = f_.values[static_cast<size_t>(id)];
+    if (v.kind != LinearValue::Kind::constant) return fmt::format("%{}", id);
+    if (v.stride) return fmt::format("<{} + {}k>", v.integer, v.stride);
     return is_float(v.dtype) ? fmt::format("{}", v.real) : fmt::format("{}", v.integer);
   }
   void start(int depth) { out_.append(static_cast<size_t>(depth) * 2, ' '); }
@@ -39,11 +41,11 @@ class Printer {
     start(depth);
     if (i.code == Code::loop) return loop(*i.loop, depth);
     if (i.result >= 0) {
-      const Value& v = f_.values[static_cast<size_t>(i.result)];
+      const LinearValue& v = f_.values[static_cast<size_t>(i.result)];
       out_ += fmt::format("%{} : {}{} = ", i.result, tiny::name(v.dtype),
-                          v.kind == Value::Kind::address ? "*"
-                          : v.lanes > 1                  ? fmt::format("x{}", v.lanes)
-                                                         : "");
+                          v.kind == LinearValue::Kind::address ? "*"
+                          : v.lanes > 1                        ? fmt::format("x{}", v.lanes)
+                                                               : "");
     }
     out_ += spelling(i.code);
     if (i.code == Code::alu || i.code == Code::fold)
@@ -88,11 +90,11 @@ class Checker {
   }
   void use(Id id) {
     if (id < 0 || id >= static_cast<Id>(seen_.size())) return fail("no such value");
-    const bool constant = f_.values[static_cast<size_t>(id)].kind == Value::Kind::constant;
+    const bool constant = f_.values[static_cast<size_t>(id)].kind == LinearValue::Kind::constant;
     if (!constant && seen_[static_cast<size_t>(id)] != 1)
       fail(fmt::format("%{} is used where it is not defined", id));
   }
-  const Value& value(Id id) const { return f_.values[static_cast<size_t>(id)]; }
+  const LinearValue& value(Id id) const { return f_.values[static_cast<size_t>(id)]; }
   /// Values of a closed block are out of reach: marked 2.
   void close(size_t mark) {
     for (; open_.size() > mark; open_.pop_back()) seen_[static_cast<size_t>(open_.back())] = 2;
@@ -148,7 +150,12 @@ class Checker {
 
 }  // namespace
 
+bool LinearCode::together() const {
+  return std::all_of(pieces.begin(), pieces.end(), [](const Function& f) { return f.groups == 1; });
+}
+
 int64_t LinearCode::groups() const {
+  if (together()) return 1;
   int64_t total = 0;
   for (const Function& f : pieces) total += f.groups;
   return total;

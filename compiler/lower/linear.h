@@ -14,14 +14,14 @@ namespace tiny::lower {
 
 using Id = int32_t;  ///< index into Function::values; -1: none
 
-struct Value {
+struct LinearValue {
   enum class Kind : uint8_t { computed, constant, address };
   Kind kind = Kind::computed;
   DType dtype = DType::i64;  ///< of the element pointed to, for addresses
-  int lanes = 1;          ///< 1: scalar; constants of several lanes repeat, or count (`counting`)
-  bool counting = false;  ///< a constant 0, 1, ... lanes-1
-  int64_t integer = 0;    ///< constants: the value, for integers and bool
-  double real = 0;        ///< constants: the value, for floats
+  int lanes = 1;             ///< 1: scalar
+  int64_t integer = 0;       ///< constants: the value, for integers and bool
+  int64_t stride = 0;        ///< integer constants: lane k is integer + k * stride
+  double real = 0;           ///< constants: the value, for floats
 };
 
 enum class Code : uint8_t {
@@ -64,7 +64,7 @@ struct Loop {
 
 /// The code of one piece: a function of its buffers, the variables and its group number.
 struct Function {
-  std::vector<Value> values;
+  std::vector<LinearValue> values;
   Block body;
   Id group = -1;  ///< i64 value: number of this group, below `groups`
   int64_t groups = 1;
@@ -76,7 +76,9 @@ struct LinearCode {
   std::string name;
   std::vector<KernelBuffer> buffers;
   int variables = 0;
-  std::vector<Function> pieces;  ///< each takes the next `groups` group numbers
+  std::vector<Function> pieces;  ///< each takes the next `groups` group numbers, unless `together`
+  /// No piece is cut into groups: one group runs all of them, as no thread is worth waking.
+  bool together() const;
   int64_t groups() const;
 };
 

@@ -3,13 +3,10 @@
 
 #include <rt_tiny/runtime/base/log.h>
 
-#include <unordered_map>
+#include <vector>
 
-#include "compiler/lower/emit.h"
-#if __has_include("compiler/lower/decompose.h")
 #include "compiler/lower/decompose.h"
-#define TINY_HAS_DECOMPOSE
-#endif
+#include "compiler/lower/emit.h"
 
 namespace tiny::lower {
 
@@ -17,25 +14,26 @@ namespace {
 
 using ir::Node;
 
-/// Applies `change` to each expression root of the kernel.
-template <class F>
-void each_expression(Kernel& k, F change) {
+/// Where the expressions of a kernel hang.
+std::vector<const Node**> places(Kernel& k) {
+  std::vector<const Node**> out;
   for (Piece& p : k.pieces) {
-    for (Stage& s : p.stages) s.value = change(s.value);
+    for (Stage& s : p.stages) out.push_back(&s.value);
     for (Store& s : p.stores) {
-      s.index = change(s.index);
-      if (s.valid) s.valid = change(s.valid);
-      s.value = change(s.value);
+      out.push_back(&s.index);
+      if (s.valid) out.push_back(&s.valid);
+      out.push_back(&s.value);
     }
   }
+  return out;
 }
 
-void decompose_pass(Kernel& k, const Target& t) {
-#ifdef TINY_HAS_DECOMPOSE
-  each_expression(k, [&](const Node* n) { return decompose(*k.arena, n, t); });
-#else
-  (void)k, (void)t, (void)each_expression<Node* (*)(const Node*)>;
-#endif
+void decompose_pass(Kernel& k, const Target& target) {
+  const std::vector<const Node**> at = places(k);
+  std::vector<const Node*> roots;
+  for (const Node** place : at) roots.push_back(*place);
+  const std::vector<const Node*> changed = decompose(*k.arena, roots, target);
+  for (size_t i = 0; i < at.size(); ++i) *at[i] = changed[i];
 }
 
 struct Pass {

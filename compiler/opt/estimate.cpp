@@ -53,6 +53,8 @@ double volume(const Piece& p, const ir::AxisSet& axes) {
 
 }  // namespace
 
+double op_weight(const Node* n) { return is_arithmetic(n) ? weight(n) : 0; }
+
 Work estimate(const Kernel& k, const Piece& p) {
   std::vector<const Node*> roots;
   Work w;

@@ -16,4 +16,7 @@ struct Work {
 Work estimate(const Kernel&);
 Work estimate(const Kernel&, const Piece&);
 
+/// Time of an op in additions; 0 for what is no arithmetic.
+double op_weight(const ir::Node*);
+
 }  // namespace tiny

@@ -1,10 +1,336 @@
 // SPDX-License-Identifier: MIT
 #include "compiler/opt/heuristic.h"
 
+#include <fmt/format.h>
+#include <rt_tiny/runtime/base/error.h>
+#include <rt_tiny/runtime/base/log.h>
+
+#include <algorithm>
+#include <limits>
+#include <set>
+
+#include "compiler/opt/actions.h"
+#include "compiler/opt/cost.h"
+#include "compiler/opt/estimate.h"
+
 namespace tiny {
 
+namespace {
+
+using ir::AxisSet;
+
+/// Below this much work (Work::cost) a second thread costs more than it saves: about 4 us.
+constexpr double kThreadedCost = 250e3;
+/// Bounds the text of one body, and so the time to compile it.
+constexpr double kMaxBody = 160;
+constexpr double kMaxElementwiseBody = 40;
+/// A short innermost reduce loop is unrolled whole when its copies stay below this.
+constexpr int64_t kMaxWholeReduce = 8;
+constexpr double kMaxUnrolledFolds = 64;
+/// Vector classes that get the full search for a tile.
+constexpr size_t kTiledVectors = 3;
+
+class PieceTuner {
+ public:
+  PieceTuner(Kernel& k, size_t piece, const Target& t, bool threaded)
+      : k_(k), piece_(piece), t_(t), threaded_(threaded) {}
+
+  void run() {
+    merge_neighbours();
+    choose_tile();
+    order_domain();
+    if (threaded_) make_threads();
+    for (const Action& a : actions_) act(a);
+  }
+
+ private:
+  const Piece& p() const { return k_.pieces[piece_]; }
+  void act(const Action& a) {
+    log_at(6, "opt", "{} piece {}: {}", k_.name, piece_, print(a));
+    apply(k_, piece_, a);
+  }
+  bool try_merge(int outer, int inner);
+  void merge_neighbours();
+  void choose_tile();
+  std::vector<TileChoice> vector_choices(const PieceCost&) const;
+  void search_tile(const PieceCost&, const TileChoice& start, TileChoice* best,
+                   double* least) const;
+  bool is_reduce_only(int axis_class) const;
+  void unroll_short_reduce(const PieceCost&, const TileChoice&);
+  void order_domain();
+  int cheapest_inner(const PieceCost&, const std::vector<int>& classes) const;
+  void make_threads();
+  bool is_sequential(int axis_class) const;
+  std::vector<int> domain_classes() const;
+
+  Kernel& k_;
+  size_t piece_;
+  const Target& t_;
+  bool threaded_;
+  TileChoice choice_;
+  std::vector<int> order_;   ///< classes of the domain, outer to inner
+  std::vector<int> common_;  ///< leading classes that every stage depends on
+  std::vector<Action> actions_;
+};
+
+bool PieceTuner::is_sequential(int c) const {
+  return std::any_of(p().sequential.begin(), p().sequential.end(),
+                     [&](int a) { return p().axes[static_cast<size_t>(a)].axis_class == c; });
+}
+
+std::vector<int> PieceTuner::domain_classes() const {
+  std::vector<int> out;
+  for (int a : p().domain) {
+    const int c = p().axes[static_cast<size_t>(a)].axis_class;
+    if (std::find(out.begin(), out.end(), c) == out.end()) out.push_back(c);
+  }
+  return out;
+}
+
+bool PieceTuner::try_merge(int outer, int inner) {
+  Action a;
+  a.kind = ActionKind::merge;
+  a.axis_class = outer;
+  a.amount = inner;
+  try {
+    act(a);
+    return true;
+  } catch (const UsageError&) {
+    return false;
+  }
+}
+
+/// Longer axes fill registers better and split more evenly.
+void PieceTuner::merge_neighbours() {
+  bool again = true;
+  while (again) {
+    again = false;
+    std::vector<std::vector<int>> lists{p().domain};
+    for (const Stage& s : p().stages) lists.push_back(s.reduce_axes);
+    for (const std::vector<int>& list : lists) {
+      for (size_t i = list.size(); i-- > 1 && !again;) {
+        const int outer = p().axes[static_cast<size_t>(list[i - 1])].axis_class;
+        const int inner = p().axes[static_cast<size_t>(list[i])].axis_class;
+        again = outer != inner && try_merge(outer, inner);
+      }
+      if (again) break;
+    }
+  }
+}
+
+/// Every class that may become lanes, with the cost of that alone; cheapest first.
+std::vector<TileChoice> PieceTuner::vector_choices(const PieceCost& cost) const {
+  std::vector<std::pair<double, TileChoice>> ranked;
+  std::set<int> classes;
+  for (const auto& r : cost.regions())
+    for (int a : r.axes.list()) classes.insert(cost.class_of(a));
+  const int64_t lanes = cost.lanes();
+  ranked.emplace_back(cost.cycles({}), TileChoice{});
+  for (int c : classes) {
+    if (lanes < 2 || is_sequential(c)) continue;
+    int64_t longest = 0;
+    for (const Axis& a : p().axes)
+      if (a.axis_class == c) longest = std::max(longest, a.extent);
+    if (2 * longest < lanes || longest < 2) continue;
+    TileChoice choice;
+    choice.vector_class = c;
+    choice.lanes = lanes;
+    Kernel copy = k_;
+    try {
+      apply(copy, piece_, {ActionKind::vector, c, lanes, {}});
+    } catch (const UsageError&) {
+      continue;
+    }
+    // A reduction over lanes wants a fold at its end: between equals the domain wins.
+    ranked.emplace_back(cost.cycles(choice) * (is_reduce_only(c) ? 1.02 : 1), choice);
+  }
+  std::stable_sort(ranked.begin(), ranked.end(),
+                   [](const auto& a, const auto& b) { return a.first < b.first; });
+  std::vector<TileChoice> out;
+  for (auto& [cycles, choice] : ranked) out.push_back(std::move(choice));
+  return out;
+}
+
+bool PieceTuner::is_reduce_only(int axis_class) const {
+  return std::none_of(p().domain.begin(), p().domain.end(), [&](int a) {
+    return p().axes[static_cast<size_t>(a)].axis_class == axis_class;
+  });
+}
+
+void PieceTuner::search_tile(const PieceCost& cost, const TileChoice& start, TileChoice* best,
+                             double* least) const {
+  constexpr int64_t factors[] = {1, 2, 3, 4, 5, 6, 8, 12};
+  const auto& hot = cost.hot();
+  const double limit = hot.stage ? kMaxBody : kMaxElementwiseBody;
+  std::vector<std::pair<int, int64_t>> classes;  // with the positions left to unroll
+  for (int a : hot.axes.list()) {
+    const int c = cost.class_of(a);
+    const int64_t left =
+        c == start.vector_class ? (cost.extent(a) + start.lanes - 1) / start.lanes : cost.extent(a);
+    if (left > 1 && !is_sequential(c)) classes.emplace_back(c, left);
+  }
+  const auto take = [&](TileChoice choice) {
+    std::erase_if(choice.unroll, [](const auto& u) { return u.second == 1; });
+    if (cost.body_size(choice) > limit && !choice.unroll.empty()) return;
+    double copies = 1;
+    for (const auto& u : choice.unroll) copies *= static_cast<double>(u.second);
+    // Between equals the smaller code wins.
+    const double cycles = cost.cycles(choice) * (1 + 0.002 * copies) *
+                          (is_reduce_only(choice.vector_class) ? 1.02 : 1);
+    if (cycles < *least) *least = cycles, *best = std::move(choice);
+  };
+  take(start);
+  for (size_t i = 0; i < classes.size(); ++i)
+    for (int64_t f : factors) {
+      if (f == 1 || f > classes[i].second) continue;
+      TileChoice one = start;
+      one.unroll = {{classes[i].first, f}};
+      take(one);
+      for (size_t j = i + 1; j < classes.size(); ++j)
+        for (int64_t g : factors) {
+          if (g == 1 || g > classes[j].second || f * g > 2 * t_.vector_registers) continue;
+          TileChoice two = one;
+          two.unroll.push_back({classes[j].first, g});
+          take(two);
+        }
+    }
+}
+
+void PieceTuner::choose_tile() {
+  const PieceCost cost(k_, p(), t_);
+  const std::vector<TileChoice> starts = vector_choices(cost);
+  double least = std::numeric_limits<double>::infinity();
+  for (size_t i = 0; i < std::min(starts.size(), kTiledVectors); ++i)
+    search_tile(cost, starts[i], &choice_, &least);
+  if (choice_.vector_class >= 0)
+    actions_.push_back({ActionKind::vector, choice_.vector_class, choice_.lanes, {}});
+  for (const auto& [c, f] : choice_.unroll) actions_.push_back({ActionKind::unroll, c, f, {}});
+  unroll_short_reduce(cost, choice_);
+}
+
+/// A short innermost reduce loop, such as the taps of a convolution, costs more in turns than in
+/// work; unrolled, its conditions are constants too.
+void PieceTuner::unroll_short_reduce(const PieceCost& cost, const TileChoice& choice) {
+  const auto& hot = cost.hot();
+  if (!hot.stage || hot.reduce_axes.empty()) return;
+  const int a = hot.reduce_axes.back(), c = cost.class_of(a);
+  if (c == choice.vector_class || choice.factor(c) > 1 || !is_reduce_only(c)) return;
+  const int64_t n = cost.extent(a);
+  TileChoice whole = choice;
+  whole.unroll.emplace_back(c, n);
+  double copies = 1;
+  for (int x : hot.axes.list())
+    copies *= static_cast<double>(std::min(whole.factor(cost.class_of(x)), cost.extent(x)));
+  if (n < 2 || n > kMaxWholeReduce || copies > kMaxUnrolledFolds) return;
+  if (cost.body_size(whole) > 2 * kMaxBody) return;
+  actions_.push_back({ActionKind::unroll, c, n, {}});
+  choice_.unroll.emplace_back(c, n);
+}
+
+/// Of loops that all enclose the hot stage, the innermost is the one that streams least: what does
+/// not depend on it stays in the cache.
+int PieceTuner::cheapest_inner(const PieceCost& cost, const std::vector<int>& classes) const {
+  const auto& hot = cost.hot();
+  int best = -1;
+  double least = std::numeric_limits<double>::infinity();
+  for (int c : classes) {
+    AxisSet of_class;
+    double blocks = 0;
+    for (int a : hot.axes.list())
+      if (cost.class_of(a) == c && !hot.reduced.has(a)) {
+        of_class.add(a);
+        const int64_t lanes = c == choice_.vector_class ? choice_.lanes : 1;
+        blocks =
+            static_cast<double>(cost.extent(a)) / static_cast<double>(lanes * choice_.factor(c));
+      }
+    if (of_class.empty() || blocks <= 1) continue;
+    double streamed = 0;
+    for (const auto& access : hot.accesses) {
+      if (access.store || (access.axes & of_class).empty()) continue;
+      double copies = 1;
+      for (int a : access.axes.list()) {
+        const int k = cost.class_of(a);
+        if (hot.reduced.has(a)) continue;
+        copies *= static_cast<double>(choice_.factor(k));
+        if (k == choice_.vector_class) copies *= static_cast<double>(choice_.lanes);
+      }
+      streamed += copies;
+    }
+    if (streamed <= least) least = streamed, best = c;  // later ones win ties
+  }
+  return best;
+}
+
+void PieceTuner::order_domain() {
+  const PieceCost cost(k_, p(), t_);
+  std::vector<int> classes = domain_classes();
+  const auto readers = [&](int c) {
+    int count = 0;
+    for (const Stage& s : p().stages) {
+      AxisSet free = s.value->axes();
+      for (int a : s.reduce_axes) free.remove(a);
+      for (int a : free.list()) count += p().axes[static_cast<size_t>(a)].axis_class == c;
+    }
+    return count;
+  };
+  std::stable_sort(classes.begin(), classes.end(),
+                   [&](int x, int y) { return readers(x) > readers(y); });
+  const int most = classes.empty() ? 0 : readers(classes[0]);
+  for (int c : classes)
+    if (readers(c) == most) common_.push_back(c);
+  if (cost.hot().stage && common_.size() > 1) {
+    const int inner = cheapest_inner(cost, common_);
+    if (inner >= 0) {
+      std::erase(common_, inner);
+      common_.push_back(inner);
+    }
+  }
+  std::copy(common_.begin(), common_.end(), classes.begin());
+  order_ = classes;
+  // Reduce axes that conditions depend on go outside, where the conditions are computed once.
+  std::vector<int> reduce;
+  const auto& hot = cost.hot();
+  for (bool masked : {true, false})
+    for (int a : hot.reduce_axes) {
+      const int c = cost.class_of(a);
+      const bool is_masked = std::any_of(hot.accesses.begin(), hot.accesses.end(),
+                                         [&](const auto& access) { return access.masked.has(a); });
+      const bool listed = std::find(order_.begin(), order_.end(), c) != order_.end();
+      if (is_masked == masked && !listed) reduce.push_back(c);
+    }
+  std::vector<int> all = order_;
+  all.insert(all.end(), reduce.begin(), reduce.end());
+  // Inner axes of splits get classes behind all others, so they stay innermost.
+  if (!p().sequential.empty() || all.empty()) return;
+  actions_.push_back({ActionKind::order, 0, 0, all});
+}
+
+/// Leading loops become threads until there are enough groups.
+void PieceTuner::make_threads() {
+  const double wanted = 4.0 * static_cast<double>(std::max<uint32_t>(1, t_.parallelism));
+  if (t_.parallelism < 2) return;
+  double groups = 1;
+  for (int c : common_) {
+    if (is_sequential(c)) continue;
+    double blocks = 1;
+    for (int a : p().domain)
+      if (p().axes[static_cast<size_t>(a)].axis_class == c) {
+        const int64_t step = choice_.factor(c) * (c == choice_.vector_class ? choice_.lanes : 1);
+        blocks = static_cast<double>((p().axes[static_cast<size_t>(a)].extent + step - 1) / step);
+      }
+    if (blocks < 2) continue;
+    actions_.push_back({ActionKind::thread, c, 0, {}});
+    groups *= blocks;
+    if (groups >= wanted) return;
+  }
+}
+
+}  // namespace
+
 void optimize(Kernel& kernel, const Target& target, bool noopt) {
-  (void)kernel, (void)target, (void)noopt;
+  if (noopt) return;
+  const bool threaded = estimate(kernel).cost >= kThreadedCost;
+  for (size_t i = 0; i < kernel.pieces.size(); ++i) PieceTuner(kernel, i, target, threaded).run();
 }
 
 }  // namespace tiny

@@ -1,0 +1,499 @@
+// SPDX-License-Identifier: MIT
+#include "compiler/opt/actions.h"
+
+#include <fmt/format.h>
+#include <rt_tiny/runtime/base/error.h>
+
+#include <algorithm>
+#include <charconv>
+#include <limits>
+#include <unordered_map>
+
+#include "compiler/ir/symbolic.h"
+
+namespace tiny {
+
+namespace {
+
+using ir::Arena;
+using ir::AxisSet;
+using ir::Node;
+using ir::Op;
+
+enum class Arguments : uint8_t { none, amount, list };
+struct Row {
+  std::string_view name;
+  Arguments arguments;
+};
+constexpr Row kRows[] = {
+#define ACTION(name, arguments, meaning) {#name, Arguments::arguments},
+#include "compiler/opt/actions.def"
+#undef ACTION
+};
+
+/// Wide enough for any register file; bounds what one action may multiply the code by.
+constexpr int64_t kMaxLanes = 64, kMaxUnroll = 64;
+
+[[noreturn]] void refuse(const Action& a, const std::string& why) {
+  throw UsageError(fmt::format("[action] {}: {}", print(a), why));
+}
+
+bool contains(const std::vector<int>& list, int v) {
+  return std::find(list.begin(), list.end(), v) != list.end();
+}
+
+bool is_reduce_axis(const Piece& p, int a) {
+  return std::any_of(p.stages.begin(), p.stages.end(),
+                     [&](const Stage& s) { return contains(s.reduce_axes, a); });
+}
+
+/// Rewrites every expression of a piece; one memo, sources before users, no recursion.
+class Rewriter {
+ public:
+  explicit Rewriter(Arena& arena) : arena_(arena) {}
+  virtual ~Rewriter() = default;
+
+  void run(Piece& p) {
+    for (Stage& s : p.stages) s.value = rewrite(s.value);
+    for (Store& s : p.stores) {
+      s.index = ir::simplify(arena_, rewrite(s.index));
+      if (s.valid) s.valid = rewrite(s.valid);
+      s.value = rewrite(s.value);
+    }
+  }
+
+ protected:
+  using Sources = std::vector<const Node*>;
+  virtual const Node* change(const Node* n, Sources sources) = 0;
+
+  const Node* rebuild(const Node* n, Sources sources) {
+    if (std::equal(sources.begin(), sources.end(), n->sources().begin())) return n;
+    return arena_.build(n->op(), n->dtype(), std::move(sources), n->arg());
+  }
+
+  Arena& arena_;
+
+ private:
+  const Node* rewrite(const Node* root) {
+    if (auto it = done_.find(root); it != done_.end()) return it->second;
+    const Node* list[] = {root};
+    for (const Node* n : ir::topological_order(list)) {
+      if (done_.count(n)) continue;
+      Sources sources;
+      for (const Node* s : n->sources()) sources.push_back(done_.at(s));
+      done_.emplace(n, change(n, std::move(sources)));
+    }
+    return done_.at(root);
+  }
+
+  std::unordered_map<const Node*, const Node*> done_;
+};
+
+/// RANGE(outer) becomes RANGE(outer) * factor + RANGE(inner); a guard goes to every access.
+class Splitter : public Rewriter {
+ public:
+  Splitter(Arena& arena, int axis, int inner, int64_t extent, int64_t factor)
+      : Rewriter(arena), axis_(axis), inner_(inner) {
+    const int64_t outer = (extent + factor - 1) / factor;
+    position_ = arena.add(arena.mul(arena.range(axis, outer), arena.integer(factor)),
+                          arena.range(inner, factor));
+    if (outer * factor != extent) guard_ = arena.lt(position_, arena.integer(extent));
+  }
+  const Node* guard() const { return guard_; }
+
+ private:
+  const Node* change(const Node* n, Sources s) override {
+    if (n->op() == Op::RANGE) return n->arg().value == axis_ ? position_ : n;
+    if (n->op() == Op::STAGE) return stage(n, std::move(s));
+    if (n->op() != Op::LOAD || !n->axes().has(axis_)) return rebuild(n, std::move(s));
+    s[0] = ir::simplify(arena_, s[0]);
+    if (guard_ && s.size() == 1)
+      s.push_back(guard_);
+    else if (guard_)
+      s[1] = arena_.logical_and(s[1], guard_);
+    return arena_.make(Op::LOAD, n->dtype(), std::move(s), n->arg());
+  }
+
+  const Node* stage(const Node* n, Sources s) {
+    ir::Arg arg = n->arg();
+    if (std::find(arg.list.begin(), arg.list.end(), axis_) != arg.list.end()) {
+      arg.list.push_back(inner_);
+      std::sort(arg.list.begin(), arg.list.end());
+    }
+    return arena_.make(Op::STAGE, n->dtype(), std::move(s), std::move(arg));
+  }
+
+  int axis_, inner_;
+  const Node* position_;
+  const Node* guard_ = nullptr;
+};
+
+const Node* fold_identity(Arena& arena, const Stage& s) {
+  const DType t = s.accumulator;
+  const double inf = std::numeric_limits<double>::infinity();
+  const ir::Interval full = ir::full_interval(t);
+  switch (s.op) {
+    case ir::ReduceOp::sum:
+      return is_float(t) ? arena.real(0, t) : arena.integer(0, t);
+    case ir::ReduceOp::prod:
+      return is_float(t) ? arena.real(1, t) : arena.integer(1, t);
+    case ir::ReduceOp::max:
+      return is_float(t) ? arena.real(-inf, t) : arena.integer(full.lo, t);
+    default:
+      return is_float(t) ? arena.real(inf, t) : arena.integer(t == DType::u64 ? -1 : full.hi, t);
+  }
+}
+
+void split_axis(Arena& arena, Piece& p, int a, int64_t factor, int inner_class, AxisKind kind) {
+  Axis& outer = p.axes[static_cast<size_t>(a)];
+  const int64_t extent = outer.extent, full = outer.full < 0 ? extent : outer.full;
+  const int inner = static_cast<int>(p.axes.size());
+  Splitter splitter(arena, a, inner, extent, factor);
+  splitter.run(p);
+  Axis fresh;
+  fresh.extent = fresh.full = factor;
+  fresh.kind = kind;
+  fresh.axis_class = inner_class;
+  fresh.name = outer.name + ".i";
+  outer.extent = (extent + factor - 1) / factor;
+  outer.full = full / factor;
+  p.axes.push_back(fresh);
+  const auto insert = [&](std::vector<int>& list) {
+    auto it = std::find(list.begin(), list.end(), a);
+    if (it == list.end()) return false;
+    list.insert(it + 1, inner);
+    return true;
+  };
+  const Node* guard = splitter.guard();
+  if (insert(p.domain) && guard)
+    for (Store& s : p.stores) s.valid = s.valid ? arena.logical_and(s.valid, guard) : guard;
+  for (Stage& s : p.stages)
+    if (insert(s.reduce_axes) && guard)
+      s.value = arena.where(guard, s.value, fold_identity(arena, s));
+  insert(p.sequential);
+}
+
+std::vector<int> axes_of_class(const Piece& p, int axis_class) {
+  std::vector<int> out;
+  for (size_t a = 0; a < p.axes.size(); ++a) {
+    const int axis = static_cast<int>(a);
+    if (p.axes[a].axis_class == axis_class && p.axes[a].kind == AxisKind::loop &&
+        (contains(p.domain, axis) || is_reduce_axis(p, axis)))
+      out.push_back(axis);
+  }
+  return out;
+}
+
+int vector_count(const Piece& p, const AxisSet& axes) {
+  int count = 0;
+  for (int a : axes.list()) count += p.axes[static_cast<size_t>(a)].kind == AxisKind::vector;
+  return count;
+}
+
+/// A value has the lanes of one axis at most.
+bool one_vector_axis(const Piece& p) {
+  std::vector<const Node*> roots;
+  AxisSet domain;
+  for (int a : p.domain) domain.add(a);
+  if (vector_count(p, domain) > 1) return false;
+  for (const Stage& s : p.stages) {
+    AxisSet axes = s.value->axes();
+    for (int a : s.reduce_axes) axes.add(a);
+    if (vector_count(p, axes) > 1) return false;
+    roots.push_back(s.value);
+  }
+  for (const Node* n : ir::topological_order(roots))
+    if (vector_count(p, n->axes()) > 1) return false;
+  return true;
+}
+
+void split(Arena& arena, Piece& p, const Action& a, AxisKind kind) {
+  const std::vector<int> axes = axes_of_class(p, a.axis_class);
+  if (axes.empty()) refuse(a, "no loop axis of this class");
+  const int64_t limit = kind == AxisKind::vector ? kMaxLanes : kMaxUnroll;
+  if (a.amount < 1) refuse(a, "the factor is below 1");
+  if (kind != AxisKind::loop && a.amount > limit)
+    refuse(a, fmt::format("the factor exceeds {}", limit));
+  if (kind == AxisKind::vector && (a.amount < 2 || (a.amount & (a.amount - 1)) != 0))
+    refuse(a, "lanes are a power of two, at least 2");
+  if (p.axes.size() + axes.size() > AxisSet::kMaxAxes) refuse(a, "too many axes");
+  int64_t longest = 0;
+  for (int axis : axes) {
+    longest = std::max(longest, p.axes[static_cast<size_t>(axis)].extent);
+    if (kind != AxisKind::loop && contains(p.sequential, axis))
+      refuse(a, "a sequential axis runs one by one");
+  }
+  // A short axis may fill part of a register: the rest is masked.
+  if (a.amount > (kind == AxisKind::vector ? 2 * longest : longest))
+    refuse(a, fmt::format("the axis has only {} positions", longest));
+  const int inner_class = next_class(p);
+  for (int axis : axes) split_axis(arena, p, axis, a.amount, inner_class, kind);
+  if (kind == AxisKind::vector && !one_vector_axis(p))
+    refuse(a, "a value would have lanes of two axes");
+}
+
+void make_threads(Piece& p, const Action& a) {
+  bool any = false;
+  for (int axis : axes_of_class(p, a.axis_class)) {
+    if (!contains(p.domain, axis)) continue;
+    if (contains(p.sequential, axis)) refuse(a, "a sequential axis runs in one thread");
+    p.axes[static_cast<size_t>(axis)].kind = AxisKind::thread;
+    any = true;
+  }
+  if (!any) refuse(a, "no domain axis of this class is a loop");
+}
+
+void reorder(Piece& p, const Action& a) {
+  const auto rank = [&](int axis) {
+    const int c = p.axes[static_cast<size_t>(axis)].axis_class;
+    return std::find(a.order.begin(), a.order.end(), c) - a.order.begin();
+  };
+  for (int c : a.order)
+    if (std::none_of(p.axes.begin(), p.axes.end(),
+                     [&](const Axis& x) { return x.axis_class == c; }))
+      refuse(a, fmt::format("no axis of class {}", c));
+  const auto sort = [&](std::vector<int>& list) {
+    std::stable_sort(list.begin(), list.end(), [&](int x, int y) { return rank(x) < rank(y); });
+  };
+  const auto sequential_part = [&] {
+    std::vector<int> out;
+    for (int axis : p.domain)
+      if (contains(p.sequential, axis)) out.push_back(axis);
+    return out;
+  };
+  const std::vector<int> before = sequential_part();
+  sort(p.domain);
+  if (sequential_part() != before) refuse(a, "sequential axes keep their order");
+  for (Stage& s : p.stages) sort(s.reduce_axes);
+}
+
+/// outer * stride * extent + inner * stride is merged * stride: the only way the pair may occur.
+class Merger : public Rewriter {
+ public:
+  Merger(Arena& arena, int outer, int inner, int64_t outer_extent, int64_t inner_extent)
+      : Rewriter(arena), outer_(outer), inner_(inner), extent_(inner_extent) {
+    merged_ = arena.range(outer, outer_extent * inner_extent);
+  }
+  bool ok = true;
+
+  /// Index expressions are sums of terms; null when the pair does not step as one.
+  const Node* index(const Node* n) {
+    if (!touches(n)) return n;
+    ir::LinearTerms sum = ir::linear_terms(n);
+    int64_t outer = 0, inner = 0;
+    std::erase_if(sum.terms, [&](const ir::Term& t) {
+      const bool range = t.node->op() == Op::RANGE;
+      if (range && t.node->arg().value == outer_) return outer = t.coefficient, true;
+      if (range && t.node->arg().value == inner_) return inner = t.coefficient, true;
+      if (touches(t.node) && t.node->op() != Op::LOAD) ok = false;
+      return false;
+    });
+    if (outer != inner * extent_) ok = false;
+    if (!ok) return n;
+    const Node* rest = ir::build_sum(arena_, sum);
+    return ir::simplify(arena_, arena_.add(rest, arena_.mul(merged_, arena_.integer(inner))));
+  }
+
+ private:
+  bool touches(const Node* n) const { return n->axes().has(outer_) || n->axes().has(inner_); }
+
+  const Node* change(const Node* n, Sources s) override {
+    if (n->op() == Op::LOAD && touches(n)) {
+      if (s.size() > 1 && touches(n->source(1))) ok = false;
+      // An index within the index would have been rewritten already.
+      if (s[0] != n->source(0) && has_load(n->source(0))) ok = false;
+      if (!ok) return n;
+      s[0] = index(n->source(0));
+      return arena_.make(Op::LOAD, n->dtype(), std::move(s), n->arg());
+    }
+    if (n->op() == Op::RANGE || !touches(n)) return n;
+    if (n->op() == Op::STAGE) return stage(n, std::move(s));
+    return rebuild(n, std::move(s));
+  }
+
+  const Node* stage(const Node* n, Sources s) {
+    ir::Arg arg = n->arg();
+    const auto has = [&](int a) {
+      return std::find(arg.list.begin(), arg.list.end(), a) != arg.list.end();
+    };
+    if (has(outer_) != has(inner_)) ok = false;
+    std::erase(arg.list, inner_);
+    return arena_.make(Op::STAGE, n->dtype(), std::move(s), std::move(arg));
+  }
+
+  static bool has_load(const Node* n) {
+    const Node* list[] = {n};
+    for (const Node* m : ir::topological_order(list))
+      if (m->op() == Op::LOAD) return true;
+    return false;
+  }
+
+  int outer_, inner_;
+  int64_t extent_;
+  const Node* merged_;
+};
+
+/// After the rewrite no expression may still read the two ranges by themselves.
+bool reads_stale_range(const Piece& p, int outer, int inner, int64_t merged_extent) {
+  std::vector<const Node*> roots;
+  for (const Stage& s : p.stages) roots.push_back(s.value);
+  for (const Store& s : p.stores) {
+    roots.insert(roots.end(), {s.index, s.value});
+    if (s.valid) roots.push_back(s.valid);
+  }
+  for (const Node* n : ir::topological_order(roots)) {
+    if (n->op() != Op::RANGE) continue;
+    if (n->arg().value == inner) return true;
+    if (n->arg().value == outer && n->arg().list[0] != merged_extent) return true;
+  }
+  return false;
+}
+
+/// The neighbours of the two classes in one list of axes; false if there are none.
+bool find_pair(const Piece& p, const std::vector<int>& list, const Action& a,
+               std::pair<int, int>* pair) {
+  int outer = -1, inner = -1;
+  const auto class_of = [&](int axis) { return p.axes[static_cast<size_t>(axis)].axis_class; };
+  for (size_t i = 0; i < list.size(); ++i) {
+    if (class_of(list[i]) == a.axis_class) {
+      if (outer >= 0 || i + 1 == list.size() || class_of(list[i + 1]) != a.amount)
+        refuse(a, "the axes are not neighbours");
+      outer = list[i];
+    }
+    if (class_of(list[i]) == a.amount) {
+      if (inner >= 0 || outer < 0) refuse(a, "the axes are not neighbours");
+      inner = list[i];
+    }
+  }
+  *pair = {outer, inner};
+  return outer >= 0 && inner >= 0;
+}
+
+void merge_pair(Arena& arena, Piece& p, const Action& a, int outer, int inner) {
+  Axis& x = p.axes[static_cast<size_t>(outer)];
+  Axis& y = p.axes[static_cast<size_t>(inner)];
+  const auto whole = [](const Axis& z) {
+    return z.kind == AxisKind::loop && (z.full < 0 || z.full == z.extent);
+  };
+  if (!whole(x) || !whole(y)) refuse(a, "an axis is no whole loop");
+  if (contains(p.sequential, outer) != contains(p.sequential, inner))
+    refuse(a, "one of the axes is sequential");
+  Merger merger(arena, outer, inner, x.extent, y.extent);
+  for (Store& s : p.stores)
+    if (s.valid && (s.valid->axes().has(outer) || s.valid->axes().has(inner)))
+      refuse(a, "a validity depends on the axes");
+  std::vector<const Node*> indices;
+  for (const Store& s : p.stores) indices.push_back(s.index);
+  merger.run(p);
+  for (size_t i = 0; i < indices.size(); ++i)
+    if (indices[i]->axes().has(outer) || indices[i]->axes().has(inner))
+      p.stores[i].index = merger.index(indices[i]);
+  const int64_t extent = x.extent * y.extent;
+  x.extent = x.full = extent;
+  y.extent = y.full = 1;
+  std::erase(p.domain, inner);
+  for (Stage& s : p.stages) std::erase(s.reduce_axes, inner);
+  std::erase(p.sequential, inner);
+  if (!merger.ok || reads_stale_range(p, outer, inner, extent))
+    refuse(a, "an access does not step through both as one");
+}
+
+void merge(Arena& arena, Piece& p, const Action& a) {
+  if (a.axis_class == a.amount) refuse(a, "the classes are the same");
+  std::vector<std::pair<int, int>> pairs;
+  std::pair<int, int> pair;
+  if (find_pair(p, p.domain, a, &pair)) pairs.push_back(pair);
+  for (const Stage& s : p.stages)
+    if (find_pair(p, s.reduce_axes, a, &pair) &&
+        std::find(pairs.begin(), pairs.end(), pair) == pairs.end())
+      pairs.push_back(pair);
+  if (pairs.empty()) refuse(a, "no axes of these classes are neighbours");
+  for (const auto& [outer, inner] : pairs) merge_pair(arena, p, a, outer, inner);
+}
+
+int64_t parse_number(std::string_view text, std::string_view whole) {
+  while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
+  int64_t v = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), v);
+  if (error != std::errc() || end != text.data() + text.size())
+    throw UsageError(fmt::format("[action] \"{}\": \"{}\" is not a number", whole, text));
+  return v;
+}
+
+}  // namespace
+
+int next_class(const Piece& p) {
+  int next = 0;
+  for (const Axis& a : p.axes) next = std::max(next, a.axis_class + 1);
+  return next;
+}
+
+std::string print(const Action& a) {
+  const Row& row = kRows[static_cast<size_t>(a.kind)];
+  switch (row.arguments) {
+    case Arguments::none:
+      return fmt::format("{}({})", row.name, a.axis_class);
+    case Arguments::amount:
+      return fmt::format("{}({}, {})", row.name, a.axis_class, a.amount);
+    default:
+      return fmt::format("{}({})", row.name, fmt::join(a.order, ", "));
+  }
+}
+
+Action parse_action(std::string_view text) {
+  const size_t open = text.find('(');
+  if (open == std::string_view::npos || text.back() != ')')
+    throw UsageError(fmt::format("[action] \"{}\" is not NAME(numbers)", text));
+  const std::string_view name = text.substr(0, open);
+  std::vector<int64_t> numbers;
+  std::string_view rest = text.substr(open + 1, text.size() - open - 2);
+  while (!rest.empty()) {
+    const size_t comma = rest.find(',');
+    numbers.push_back(parse_number(rest.substr(0, comma), text));
+    rest = comma == std::string_view::npos ? std::string_view() : rest.substr(comma + 1);
+  }
+  for (size_t k = 0; k < std::size(kRows); ++k) {
+    if (kRows[k].name != name) continue;
+    Action a;
+    a.kind = static_cast<ActionKind>(k);
+    const Arguments arguments = kRows[k].arguments;
+    if (arguments != Arguments::list &&
+        numbers.size() != (arguments == Arguments::none ? size_t{1} : size_t{2}))
+      throw UsageError(fmt::format("[action] \"{}\" has a wrong number of arguments", text));
+    if (arguments == Arguments::list)
+      a.order.assign(numbers.begin(), numbers.end());
+    else
+      a.axis_class = static_cast<int>(numbers[0]);
+    if (arguments == Arguments::amount) a.amount = numbers[1];
+    return a;
+  }
+  throw UsageError(fmt::format("[action] no action is named \"{}\"", name));
+}
+
+void apply(Kernel& k, size_t piece, const Action& a) {
+  if (piece >= k.pieces.size()) refuse(a, "no such piece");
+  Piece p = k.pieces[piece];
+  switch (a.kind) {
+    case ActionKind::split:
+      split(*k.arena, p, a, AxisKind::loop);
+      break;
+    case ActionKind::vector:
+      split(*k.arena, p, a, AxisKind::vector);
+      break;
+    case ActionKind::unroll:
+      split(*k.arena, p, a, AxisKind::unroll);
+      break;
+    case ActionKind::thread:
+      make_threads(p, a);
+      break;
+    case ActionKind::order:
+      reorder(p, a);
+      break;
+    case ActionKind::merge:
+      merge(*k.arena, p, a);
+      break;
+  }
+  k.pieces[piece] = std::move(p);
+}
+
+}  // namespace tiny

@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: MIT
+#include "compiler/opt/cost.h"
+
+#include <algorithm>
+#include <unordered_set>
+
+#include "compiler/ir/linear.h"
+#include "compiler/opt/estimate.h"
+
+namespace tiny {
+
+namespace {
+
+using ir::AxisSet;
+using ir::Node;
+using ir::Op;
+
+// Of the x86 cores the numbers were taken on (Zen 3 to 5): two vector operations, two vector loads
+// and one store a cycle, latency 4.
+constexpr double kUnits = 2, kLoads = 2, kLatency = 4;
+/// A lane of a gather: its address, its load, its insertion.
+constexpr double kGatheredLane = 2.5;
+constexpr double kTurn = 1.5;  ///< a loop's own work
+constexpr int64_t kWantedChains = 8;
+
+/// Nodes of an expression that belong to this loop nest: not those inside stages.
+std::vector<const Node*> own_nodes(const std::vector<const Node*>& roots) {
+  return ir::topological_order(roots);  // STAGE nodes have no sources that count
+}
+
+}  // namespace
+
+int64_t TileChoice::factor(int axis_class) const {
+  int64_t f = 1;
+  for (const auto& [c, x] : unroll)
+    if (c == axis_class) f *= x;
+  return f;
+}
+
+PieceCost::PieceCost(const Kernel& k, const Piece& p, const Target& t) : k_(k), p_(p), t_(t) {
+  size_t widest = 1;
+  const auto widen = [&](DType d) {
+    widest = std::max(widest, d == DType::f16 || d == DType::bf16 ? size_t{4} : size_B(d));
+  };
+  std::vector<const Node*> values;
+  for (const Stage& s : p_.stages) values.push_back(s.value);
+  for (const Store& s : p_.stores) values.push_back(s.value);
+  std::unordered_set<const Node*> indices;
+  const std::vector<const Node*> order = ir::topological_order(values);
+  for (auto it = order.rbegin(); it != order.rend(); ++it) {  // users before sources
+    const Node* n = *it;
+    const bool inside = indices.count(n) || n->op() == Op::LOAD;
+    if (inside || n->dtype() == DType::i64)
+      for (const Node* s : n->sources()) indices.insert(s);
+    if (!indices.count(n) && n->op() != Op::RANGE && n->op() != Op::CONST) widen(n->dtype());
+  }
+  for (const Store& s : p_.stores) widen(k_.buffers[static_cast<size_t>(s.buffer)].dtype);
+  lanes_ = std::max<int64_t>(1, t_.vector_B / static_cast<int64_t>(std::max(widest, size_t{1})));
+  lanes_ = std::min<int64_t>(lanes_, 32);
+  if (t_.vector_B < 8) lanes_ = 1;
+
+  for (const Stage& s : p_.stages) {
+    Region r;
+    r.stage = true;
+    r.axes = s.value->axes();
+    r.reduce_axes = s.reduce_axes;
+    for (int a : s.reduce_axes) r.axes.add(a), r.reduced.add(a);
+    // A product under a sum is one fused operation.
+    const bool fused = s.op == ir::ReduceOp::sum && s.value->op() == Op::MUL;
+    r.arithmetic = fused ? 0 : 1;
+    add_region(std::move(r), {s.value});
+  }
+  Region r;
+  for (int a : p_.domain) r.axes.add(a);
+  values.clear();
+  for (const Store& s : p_.stores) {
+    values.push_back(s.value);
+    Access a = access(s.index, s.valid, r.axes);
+    a.store = true;
+    a.axes = r.axes;
+    r.accesses.push_back(a);
+  }
+  add_region(std::move(r), values);
+}
+
+PieceCost::Access PieceCost::access(const Node* index, const Node* valid,
+                                    const AxisSet& axes) const {
+  Access out;
+  out.axes = index->axes();
+  const ir::LinearTerms sum = ir::linear_terms(index);
+  for (int a : (index->axes() & axes).list()) {
+    int64_t coefficient = 0;
+    bool tangled = false;
+    for (const ir::Term& t : sum.terms) {
+      if (t.node->op() == Op::RANGE && t.node->arg().value == a)
+        coefficient = t.coefficient;
+      else if (t.node->axes().has(a))
+        tangled = true;
+    }
+    if (!tangled && coefficient == 1)
+      out.contiguous.add(a);
+    else if (tangled || coefficient != 0)
+      out.strided.add(a);
+  }
+  if (valid) {
+    out.masked = valid->axes();
+    out.axes = out.axes | valid->axes();
+  }
+  return out;
+}
+
+void PieceCost::add_region(Region r, const std::vector<const Node*>& values) {
+  r.volume = 1;
+  for (int a : r.axes.list()) r.volume *= static_cast<double>(extent(a));
+  for (const Node* n : own_nodes(values)) {
+    if (n->op() == Op::LOAD) {
+      r.accesses.push_back(
+          access(n->source(0), n->sources().size() > 1 ? n->source(1) : nullptr, r.axes));
+      continue;
+    }
+    const double w = op_weight(n);
+    if (w == 0 || (n->dtype() == DType::i64 && !r.stage && n->axes().empty())) continue;
+    double share = 1;  // what does not vary in every axis is hoisted
+    for (int a : (r.axes - n->axes()).list()) share /= static_cast<double>(extent(a));
+    r.arithmetic += w * share;
+  }
+  regions_.push_back(std::move(r));
+}
+
+const PieceCost::Region& PieceCost::hot() const {
+  return *std::max_element(regions_.begin(), regions_.end(), [](const Region& a, const Region& b) {
+    return a.volume * (a.arithmetic + 1) < b.volume * (b.arithmetic + 1);
+  });
+}
+
+double PieceCost::region_cycles(const Region& r, const TileChoice& c) const {
+  double turns = 1, tile = 1, reduce_copies = 1;
+  int vector_axis = -1;
+  for (int a : r.axes.list()) {
+    const int k = class_of(a);
+    int64_t step = std::min(c.factor(k), extent(a));
+    if (k == c.vector_class) {
+      vector_axis = a;
+      step = std::min(c.factor(k), (extent(a) + c.lanes - 1) / c.lanes) * c.lanes;
+    }
+    turns *= static_cast<double>((extent(a) + step - 1) / std::max<int64_t>(step, 1));
+    const double copies = static_cast<double>(k == c.vector_class ? step / c.lanes : step);
+    (r.reduced.has(a) ? reduce_copies : tile) *= copies;
+  }
+  const auto copies_of = [&](const AxisSet& axes) {
+    double n = 1;
+    for (int a : (axes & r.axes).list()) {
+      const int k = class_of(a);
+      int64_t f = std::min(c.factor(k), extent(a));
+      if (k == c.vector_class) f = std::min(c.factor(k), (extent(a) + c.lanes - 1) / c.lanes);
+      n *= static_cast<double>(f);
+    }
+    return n;
+  };
+  double loads = 0, stores = 0, held = 0, largest = 0;
+  for (const Access& a : r.accesses) {
+    const double copies = copies_of(a.axes);
+    double each = 1;
+    if (vector_axis >= 0 && a.axes.has(vector_axis)) {
+      if (a.strided.has(vector_axis))
+        each = kGatheredLane * static_cast<double>(c.lanes);
+      else if (a.masked.has(vector_axis))
+        each = a.contiguous.has(vector_axis) ? 3 : kGatheredLane * static_cast<double>(c.lanes);
+    } else if (!a.masked.empty()) {
+      each = 2;
+    }
+    // Hoisted out of the reduce loops it does not vary in.
+    double share = 1;
+    for (int x : (r.reduced - a.axes).list())
+      share /= static_cast<double>(std::max<int64_t>(1, extent(x) / c.factor(class_of(x))));
+    if (a.store) {
+      stores += copies * each;
+    } else {
+      loads += copies * each * share;
+      held += copies;
+      largest = std::max(largest, copies);
+    }
+  }
+  const double body = tile * reduce_copies;
+  double chains = 1, latency = 0;
+  if (r.stage) {
+    chains = std::clamp(static_cast<double>(kWantedChains) / tile, 1.0, reduce_copies);
+    latency = kLatency * reduce_copies / chains;
+  }
+  double cycles = std::max({body * r.arithmetic / kUnits + (r.stage ? body / kUnits : 0),
+                            loads / kLoads, stores, latency});
+  const double registers = (r.stage ? tile * chains : tile) + held - largest + 1;
+  const double spilled = registers - static_cast<double>(t_.vector_registers);
+  if (r.stage && spilled > 0) cycles += 3 * spilled;
+  double total = turns * (cycles + kTurn);
+  if (r.stage && vector_axis >= 0 && r.reduced.has(vector_axis)) {
+    double outputs = 1;  // lanes are folded once for each
+    for (int a : (r.axes - r.reduced).list()) outputs *= static_cast<double>(extent(a));
+    total += outputs * 8;
+  }
+  return total;
+}
+
+double PieceCost::cycles(const TileChoice& c) const {
+  double sum = 0;
+  for (const Region& r : regions_) sum += region_cycles(r, c);
+  return sum;
+}
+
+double PieceCost::body_size(const TileChoice& c) const {
+  double most = 0;
+  for (const Region& r : regions_) {
+    double copies = 1;
+    for (int a : r.axes.list())
+      copies *= static_cast<double>(std::min(c.factor(class_of(a)), extent(a)));
+    most = std::max(most, copies * (r.arithmetic + static_cast<double>(r.accesses.size()) + 1));
+  }
+  return most;
+}
+
+}  // namespace tiny

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: MIT
+// A closed-form estimate of the time of one piece under a choice of vector class and unroll
+// factors, in cycles of one core: loads, arithmetic, chains and registers of the innermost body.
+#pragma once
+
+#include <rt_tiny/runtime/base/target.h>
+
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "compiler/schedule/kernel.h"
+
+namespace tiny {
+
+struct TileChoice {
+  int vector_class = -1;
+  int64_t lanes = 1;
+  std::vector<std::pair<int, int64_t>> unroll;  ///< class and factor
+  int64_t factor(int axis_class) const;
+};
+
+class PieceCost {
+ public:
+  /// The piece has loop axes only.
+  PieceCost(const Kernel&, const Piece&, const Target&);
+
+  double cycles(const TileChoice&) const;
+  /// Copies of the body times its instructions, where that is largest.
+  double body_size(const TileChoice&) const;
+  /// Lanes of one register for the widest type that is computed with; 1: no vectors.
+  int64_t lanes() const { return lanes_; }
+
+  /// What is computed in one loop nest: a stage, or the stores.
+  struct Access {
+    ir::AxisSet axes, contiguous, strided, masked;  ///< along which axes it steps how
+    bool store = false;
+    double weight = 1;  ///< in 4-byte lanes' worth
+  };
+  struct Region {
+    ir::AxisSet axes, reduced;
+    std::vector<int> reduce_axes;
+    std::vector<Access> accesses;
+    double arithmetic = 0;  ///< additions' worth for one position
+    double volume = 0;
+    bool stage = false;
+  };
+  const std::vector<Region>& regions() const { return regions_; }
+  /// The region that most positions are in.
+  const Region& hot() const;
+  int64_t extent(int axis) const { return p_.axes[static_cast<size_t>(axis)].extent; }
+  int class_of(int axis) const { return p_.axes[static_cast<size_t>(axis)].axis_class; }
+
+ private:
+  void add_region(Region, const std::vector<const ir::Node*>& values);
+  Access access(const ir::Node* index, const ir::Node* valid, const ir::AxisSet& axes) const;
+  double region_cycles(const Region&, const TileChoice&) const;
+
+  const Kernel& k_;
+  const Piece& p_;
+  const Target& t_;
+  int64_t lanes_ = 1;
+  std::vector<Region> regions_;
+};
+
+}  // namespace tiny
