@@ -3,6 +3,7 @@
 
 #include <rt_tiny/runtime/base/error.h>
 #include "compiler/ir/symbolic.h"
+#include "compiler/schedule/flatten_sums.h"
 
 #include <fmt/format.h>
 
@@ -339,6 +340,7 @@ void Expander::find_hazards() {
 }
 
 Draft Expander::take() {
+  flatten_sums(arena_, draft_.piece);
   find_hazards();
   return std::move(draft_);
 }

@@ -111,6 +111,7 @@ class Program {
     if (t.ndim() == 0) return {};
     const bool keep = pick(2);
     const int64_t i = axis(t);
+    if (t.dim(i) == 0) return {};  // nothing has no extreme
     const Tensor x = bounded(t);
     switch (pick(5)) {
       case 0:
