@@ -12,10 +12,11 @@ using ir::Node;
 using ir::Op;
 
 constexpr double kLaunch_ns = 2000;  // encode, hand over, join
-constexpr double kByte_ns = 0.05;    // 20 GB/s, all cores together
+constexpr double kByte_ns = 0.1;     // 10 GB/s, all cores together
 constexpr double kInstruction_ns =
     0.25;  // one vector instruction on one core: 4 a ns at best, dependent code less
-constexpr int kMaxAxes = 40;  // splits multiply them; AxisSet has 128
+constexpr double kMaskedLoad = 6;  // a mask a lane, computed, and no sharing between taps
+constexpr int kMaxAxes = 40;       // splits multiply them; AxisSet has 128
 constexpr int kMaxStages = 16;
 constexpr double kSharedByTile = 8;  // register tiles reuse a value that lacks a loop's axis
 
@@ -63,7 +64,8 @@ NestWork work_of(const Piece& piece, const Nest& nest, const Target& target) {
     const double own = iterations(piece, n->axes());
     const bool hoists = nest.outer.contains(n->axes()) || n->axes() == nest.all;
     const double evaluations = hoists ? own : std::max(own, all / kSharedByTile);
-    work.instructions += evaluations * op_weight(n->op()) / lanes;
+    const bool masked = n->op() == Op::LOAD && n->sources().size() == 2;
+    work.instructions += evaluations * (masked ? kMaskedLoad : op_weight(n->op())) / lanes;
     if (n->op() == Op::LOAD) work.loads[n->arg().value] += own;
   }
   return work;
