@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <atomic>
 #include <exception>
+#include <filesystem>
 #include <mutex>
 #include <thread>
 #include <unordered_map>
@@ -46,6 +47,8 @@ Hash128 object_key(const std::string& text, const Target& target) {
 void record_text(const RenderedKernel& rendered) {
   const std::string& folder = knobs().record_kernels;
   if (folder.empty()) return;
+  std::error_code exists;
+  std::filesystem::create_directories(folder, exists);
   const std::string path =
       folder + "/" + hash128(rendered.text).hex() + "_" + rendered.binary.name + ".ll";
   write_file_atomic(path, std::span(reinterpret_cast<const uint8_t*>(rendered.text.data()),
