@@ -305,13 +305,25 @@ Tensor Tensor::masked_fill(const Tensor& mask, Scalar v) const {
   return choose(mask, constant_tensor({}, dtype(), v), *this, dtype());
 }
 
-Tensor& Tensor::operator+=(const Tensor& o) { return assign(*this + o); }
-Tensor& Tensor::operator-=(const Tensor& o) { return assign(*this - o); }
-Tensor& Tensor::operator*=(const Tensor& o) { return assign(*this * o); }
-Tensor& Tensor::operator/=(const Tensor& o) { return assign(*this / o); }
-Tensor& Tensor::operator+=(Scalar o) { return assign(*this + o); }
-Tensor& Tensor::operator-=(Scalar o) { return assign(*this - o); }
-Tensor& Tensor::operator*=(Scalar o) { return assign(*this * o); }
-Tensor& Tensor::operator/=(Scalar o) { return assign(*this / o); }
+namespace {
+
+/// x op= y keeps x's type, so the result's kind must not be above it.
+Tensor& in_place(Tensor& x, std::string_view op, const Tensor& result) {
+  if (is_float(result.dtype()) && !is_float(x.dtype()))
+    fail(op, fmt::format("{} results do not fit a tensor of {}", name(result.dtype()),
+                         name(x.dtype())));
+  return x.assign(result);
+}
+
+}  // namespace
+
+Tensor& Tensor::operator+=(const Tensor& o) { return in_place(*this, "add", *this + o); }
+Tensor& Tensor::operator-=(const Tensor& o) { return in_place(*this, "sub", *this - o); }
+Tensor& Tensor::operator*=(const Tensor& o) { return in_place(*this, "mul", *this * o); }
+Tensor& Tensor::operator/=(const Tensor& o) { return in_place(*this, "div", *this / o); }
+Tensor& Tensor::operator+=(Scalar o) { return in_place(*this, "add", *this + o); }
+Tensor& Tensor::operator-=(Scalar o) { return in_place(*this, "sub", *this - o); }
+Tensor& Tensor::operator*=(Scalar o) { return in_place(*this, "mul", *this * o); }
+Tensor& Tensor::operator/=(Scalar o) { return in_place(*this, "div", *this / o); }
 
 }  // namespace tiny

@@ -350,7 +350,7 @@ Tensor cat(const std::vector<Tensor>& parts, int64_t axis) {
     Padding around(first.size(), {0, 0});
     around[static_cast<size_t>(axis)] = {begin, total - begin - p.dim(axis)};
     begin += p.dim(axis);
-    if (p.numel() == 0 && parts.size() > 1 && total > 0) continue;
+    if (p.dim(axis) == 0) continue;
     const Tensor wide = p.cast(t).pad(around, 0);
     if (!joined.defined()) {
       joined = wide;

@@ -120,10 +120,16 @@ Tensor Tensor::clamp(std::optional<Scalar> low, std::optional<Scalar> high) cons
   DType t = dtype();
   if (low) t = promote(t, result_type(*this, *low));
   if (high) t = promote(t, result_type(*this, *high));
-  Tensor x = cast(t);
-  if (low) x = where(x < *low, *low, x);
-  if (high) x = where(x > *high, *high, x);
-  return x;
+  const Tensor x = cast(t);
+  Tensor y = x;
+  if (low) y = maximum(y, *low);
+  if (high) y = minimum(y, *high);
+  return with_gradient_of(y, [&] {  // both bounds pass the gradient, NaN does not
+    Tensor inside = x == x;
+    if (low) inside = inside.logical_and(x >= *low);
+    if (high) inside = inside.logical_and(x <= *high);
+    return where(inside, x, 0);
+  });
 }
 
 Tensor Tensor::sigmoid() const {
@@ -218,7 +224,7 @@ Tensor Tensor::hardsigmoid() const {
 Tensor Tensor::hardswish() const {
   require_float("hardswish", *this);
   return in_f32(*this, [](const Tensor& x) {
-    return where(x <= -3, Scalar(0.0), where(x < 3, x * (x + 3) / 6, x));
+    return where(x <= -3, x * 0, where(x < 3, x * (x + 3) / 6, x));
   });
 }
 

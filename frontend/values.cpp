@@ -178,7 +178,6 @@ class Printer {
     cells_.reserve(values.size());
     size_t k = 0;
     fill(0, 0, values, k, format);
-    for (const std::string& c : cells_) width_ = std::max(width_, c.size());
   }
 
   std::string body(size_t indent) {
@@ -205,7 +204,11 @@ class Printer {
         if (i >= 0) fill(axis + 1, base * shape_[axis] + i, values, k, format);
       return;
     }
-    cells_.push_back(format(values[k++], exact(base)));
+    const double v = values[k++];
+    cells_.push_back(format(v, exact(base)));
+    // As in PyTorch, what is not finite or is zero does not widen the others' columns.
+    if (!is_float(dtype_) || (std::isfinite(v) && v != 0))
+      width_ = std::max(width_, cells_.back().size());
   }
 
   std::string exact(int64_t flat) const {
