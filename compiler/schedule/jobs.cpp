@@ -46,6 +46,7 @@ class JobMaker {
   bool independent(const Job& a, const Job& b) const;
   bool path(int from, int to, bool skip_direct) const;
   void absorb(int into, int from);
+  static bool scatters(const Job& job);
 
   ir::Arena& arena_;
   const Target& target_;
@@ -172,13 +173,19 @@ void JobMaker::absorb(int into, int from) {
     if (job == from) job = into;
 }
 
+/// Its stores are not over the root's own positions.
+bool JobMaker::scatters(const Job& job) {
+  return std::any_of(job.roots.begin(), job.roots.end(),
+                     [](const Node* n) { return n->op() == Op::SCATTER; });
+}
+
 /// Stores over one domain that share reads, or where one reads the other at the same position.
 bool JobMaker::try_group(int into, int from) {
   Job &a = graph_.jobs[into], &b = graph_.jobs[from];
   if (a.gone || b.gone || a.roots.empty() || b.roots.empty()) return false;
   if (a.drafts.size() != 1 || b.drafts.size() != 1) return false;
   if (a.roots[0]->shape() != b.roots[0]->shape()) return false;
-  if (!a.drafts[0].piece.sequential.empty() || !b.drafts[0].piece.sequential.empty()) return false;
+  if (scatters(a) || scatters(b)) return false;
   if (a.roots.size() + b.roots.size() > kMaxStoresPerPiece) return false;
   const auto& reads = a.drafts[0].reads;
   const bool related =

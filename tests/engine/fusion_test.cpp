@@ -54,3 +54,16 @@ TEST_CASE("NOOPT makes each operation a kernel") {
   CHECK(kernels({x.exp() + 1}) == 2);
   CHECK(kernels({x.sum(0)}) == 1);
 }
+
+TEST_CASE("a scatter keeps its updates beside stores of the same shape") {
+  const Tensor x = Tensor::from(std::vector<float>{1, 2, 3}, Shape{1, 3});
+  const Tensor index = Tensor::from(std::vector<int64_t>{0, 0, 0}, Shape{1, 3});
+  for (int64_t axis = 0; axis < 2; ++axis) {
+    const Tensor sum = x.scatter_add(axis, index, x * 10);
+    const Tensor other = x * 2;
+    realize({sum, other});
+    const auto expected = axis == 0 ? std::vector<float>{11, 22, 33} : std::vector<float>{61, 2, 3};
+    CHECK(sum.to_vector<float>() == expected);
+    CHECK(other.to_vector<float>() == std::vector<float>{2, 4, 6});
+  }
+}
