@@ -177,6 +177,7 @@ Ref copy_node(const Ref& source, std::string_view device) {
 }
 
 std::string device_name(const Ref& node) {
+  if (node->op() == Op::BUFFER) return storage_of(node.get()).buffer.device()->name();
   const Node* const raw[] = {node.get()};
   const GraphView view = view_graph(raw);
   for (auto it = view.order.rbegin(); it != view.order.rend(); ++it)

@@ -24,18 +24,30 @@ struct Trace {
   std::optional<engine::Capture> capture;
   std::vector<Tensor> state;           ///< assigned by the function, in root order
   std::vector<size_t> written_inputs;  ///< inputs the function assigns: results after the outputs
-  std::vector<bool> outputs_are_inputs;
   size_t output_count = 0;
   bool draws = false;  ///< the last input is the random counter
   uint64_t drawn = 0;
 };
 
+template <class T>
+void append(std::string& text, const T& value) {
+  text.append(reinterpret_cast<const char*>(&value), sizeof value);
+}
+
+/// Bytes, not text: this runs on every call.
 std::string signature_of(const std::vector<Tensor>& inputs, const std::string& scalars) {
-  std::string text = fmt::format("{}{}{}|", nn::is_training(), gradient_enabled(), knobs().noopt);
-  for (const Tensor& t : inputs)
-    text += fmt::format("{}{}{}{};", name(t.dtype()), ir::to_string(t.shape()), t.requires_grad(),
-                        engine::device_name(value(t)));
-  return text + scalars;
+  std::string key;
+  append(key, nn::is_training());
+  append(key, gradient_enabled());
+  append(key, knobs().noopt);
+  for (const Tensor& t : inputs) {
+    append(key, t.dtype());
+    append(key, t.requires_grad());
+    append(key, t.shape().size());
+    for (const int64_t extent : t.shape()) append(key, extent);
+    key += engine::device_name(value(t));
+  }
+  return key + scalars;
 }
 
 /// The thread's random numbers as a traced counter while it lives.
@@ -165,10 +177,13 @@ Trace JitFunction::Impl::trace(const std::vector<Tensor>& inputs, const Body& bo
 std::vector<Tensor> JitFunction::Impl::replay(Trace& trace, const std::vector<Tensor>& inputs) {
   std::vector<ir::Ref> nodes;
   for (const Tensor& t : inputs) nodes.push_back(value(t));
-  const uint64_t position[] = {trace.draws ? random_position() : 0};
-  if (trace.draws) advance_random(trace.drawn);
-  const std::string device = nodes.empty() ? "" : engine::device_name(nodes[0]);
-  nodes.push_back(engine::buffer_node(DType::u64, {1}, std::as_bytes(std::span(position)), device));
+  if (trace.draws) {
+    const uint64_t position[] = {random_position()};
+    advance_random(trace.drawn);
+    const std::string device = nodes.empty() ? "" : engine::device_name(nodes[0]);
+    nodes.push_back(
+        engine::buffer_node(DType::u64, {1}, std::as_bytes(std::span(position)), device));
+  }
   std::vector<ir::Ref*> state;
   for (const Tensor& t : trace.state) {
     t.realize();
