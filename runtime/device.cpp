@@ -56,10 +56,8 @@ void check_bindings(const ListState& s, const SubmitArgs& args) {
 }
 
 void check_launches(const ListState& s, const SubmitArgs& args) {
-  if (s.variable_slots == 0) return;
-  for (const Command& command : s.commands)
-    if (const auto* d = std::get_if<DispatchCommand>(&command))
-      if (!d->groups_constant()) d->evaluate_groups(args.variables);
+  for (size_t index : s.variable_launches)
+    std::get<DispatchCommand>(s.commands[index]).evaluate_groups(args.variables);
 }
 
 }  // namespace

@@ -215,6 +215,8 @@ void HazardTracker::clear() { *this = HazardTracker(); }
 
 void ListState::append(Command command) {
   if (ends_epoch(command)) hazards.clear();
+  const auto* dispatch = std::get_if<DispatchCommand>(&command);
+  if (dispatch && !dispatch->groups_constant()) variable_launches.push_back(commands.size());
   commands.push_back(std::move(command));
   encoded = {};
 }

@@ -141,6 +141,7 @@ struct ListState {
   std::shared_ptr<Device> device;
   std::vector<Command> commands;
   size_t user_commands = 0;
+  std::vector<size_t> variable_launches;  ///< commands whose group counts depend on variables
   HazardTracker hazards;
   uint32_t buffer_slots = 0, variable_slots = 0;
   std::vector<uint64_t> slot_min_B;  ///< bytes a bound buffer needs

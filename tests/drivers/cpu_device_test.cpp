@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include <catch2/catch.hpp>
 
+#include <rt_tiny/runtime/base/file.h>
+#include <rt_tiny/runtime/base/knobs.h>
 #include <rt_tiny/runtime/device.h>
 #include <rt_tiny/runtime/graph.h>
 #include <rt_tiny/runtime/profile.h>
@@ -8,9 +10,12 @@
 #include "drivers/cpu/backend.h"
 #include "tests/runtime/kernels.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <cstdio>
 #include <memory>
 #include <thread>
 #include <vector>
@@ -292,4 +297,21 @@ TEST_CASE("big buffers are on 2 MiB boundaries and come back from the cache") {
   const uint64_t address = b.device_address();
   b = {};
   REQUIRE(dev->alloc(5 << 20).device_address() == address);
+}
+
+TEST_CASE("PROFILE writes a trace when the device closes") {
+  const std::string path = "/tmp/tiny_profile_test." + std::to_string(getpid()) + ".json";
+  {
+    ScopedKnobs knobs({{"PROFILE", path}});
+    auto dev = make_device();
+    auto list = dev->make_list();
+    list.dispatch(dev->load(increment()), args(ints(dev, 64), 64));
+    dev->submit(list);
+    list = {};
+  }
+  const auto bytes = read_file(path);
+  std::remove(path.c_str());
+  const std::string text(bytes.begin(), bytes.end());
+  REQUIRE(text.find("traceEvents") != std::string::npos);
+  REQUIRE(text.find("\"increment\"") != std::string::npos);
 }
