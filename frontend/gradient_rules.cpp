@@ -292,8 +292,9 @@ Parts tensor_rule(const Rule& r) {
     case Op::SCATTER:
       return scatter_rule(r);
     case Op::CONTIGUOUS:
-    case Op::COPY:
       return {r.g};
+    case Op::COPY:
+      return {r.g.to(r.x(0).device())};
     case Op::ASSIGN:
       return {{}, r.g};
     default:

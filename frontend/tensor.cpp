@@ -6,7 +6,7 @@
 #include <rt_tiny/runtime/base/error.h>
 
 #include <fmt/format.h>
-#include <cstring>
+#include <mutex>
 #include <unordered_set>
 
 namespace tiny {
@@ -74,6 +74,9 @@ ir::Ref use(const Tensor& t) {
   if (!gradients_on)
     return c.link ? c.value : ir::make(ir::Op::DETACH, c.value->dtype(), {c.value});
   if (!c.link) return c.value;
+  // Threads that share a parameter only read it, but the first reader makes the marker.
+  static std::mutex marker_mutex;
+  const std::lock_guard lock(marker_mutex);
   if (!c.marker) {
     ir::Arg arg;
     arg.object = c.link;
@@ -180,6 +183,17 @@ bool Tensor::is_realized() const { return defined() && cell_->value->op() == ir:
 std::vector<std::byte> Tensor::to_bytes() const {
   realize();
   return engine::read(cell_->value);
+}
+
+std::string Tensor::device() const {
+  require_defined("device", *this);
+  return engine::device_name(cell_->value);
+}
+
+Tensor Tensor::to(std::string_view device) const {
+  require_defined("to", *this);
+  if (this->device() == device) return *this;
+  return make_tensor(engine::copy_node(use(*this), device), carries(dtype(), *this));
 }
 
 Tensor Tensor::detach() const {

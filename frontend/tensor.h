@@ -11,6 +11,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -73,6 +74,7 @@ class TINY_API Tensor {
   int64_t ndim() const { return static_cast<int64_t>(shape().size()); }
   int64_t dim(int64_t axis) const;
   int64_t numel() const;
+  std::string device() const;  ///< where it is stored or will be computed: "CPU:0"
 
   // --- values ---
   /// The only element, converted to T.
@@ -107,6 +109,7 @@ class TINY_API Tensor {
   // --- types ---
   Tensor cast(DType) const;
   Tensor to(DType t) const { return cast(t); }
+  Tensor to(std::string_view device) const;  ///< itself if it is there already
   Tensor bitcast(DType) const;
 
   // --- movement ---
