@@ -154,6 +154,10 @@ void Arena::grow() {
 
 const Node* Arena::make(Op op, DType dtype, std::vector<const Node*> sources, Arg arg) {
   require_rules(op, dtype, sources);
+  return intern(op, dtype, std::move(sources), std::move(arg));
+}
+
+const Node* Arena::intern(Op op, DType dtype, std::vector<const Node*> sources, Arg arg) {
   if (op == Op::CONST) arg = normal_constant(dtype, std::move(arg));
   if (nodes_.size() * 2 >= table_.size()) grow();
   const uint64_t hash = Node::hash_of(op, dtype, sources, arg);
@@ -189,7 +193,7 @@ const Node* Arena::build(Op op, DType dtype, std::vector<const Node*> s, Arg arg
   require_rules(op, dtype, s);
   const OpKind kind = info(op).kind;
   if (kind == OpKind::leaf || kind == OpKind::kernel)
-    return make(op, dtype, std::move(s), std::move(arg));
+    return intern(op, dtype, std::move(s), std::move(arg));
   if (foldable(op, dtype, s)) {
     Scalar operands[3];
     for (size_t i = 0; i < s.size(); ++i) operands[i] = {s[i]->arg().value, s[i]->arg().real};
@@ -210,19 +214,19 @@ const Node* Arena::build(Op op, DType dtype, std::vector<const Node*> s, Arg arg
     if (s[1] == s[2]) return s[1];
   }
   if ((op == Op::CAST || op == Op::BITCAST) && s[0]->dtype() == dtype) return s[0];
-  return make(op, dtype, std::move(s), std::move(arg));
+  return intern(op, dtype, std::move(s), std::move(arg));
 }
 
 const Node* Arena::integer(int64_t value, DType dtype) {
   Arg arg;
   arg.value = value;
-  return make(Op::CONST, dtype, {}, std::move(arg));
+  return intern(Op::CONST, dtype, {}, std::move(arg));
 }
 
 const Node* Arena::real(double value, DType dtype) {
   Arg arg;
   arg.real = value;
-  return make(Op::CONST, dtype, {}, std::move(arg));
+  return intern(Op::CONST, dtype, {}, std::move(arg));
 }
 
 const Node* Arena::boolean(bool value) { return integer(value, DType::boolean); }

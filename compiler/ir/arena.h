@@ -56,6 +56,8 @@ class Arena {
 
  private:
   bool matches(const Node&, Op, DType, const std::vector<const Node*>&, const Arg&) const;
+  /// `make` for parts known to keep the rules on arity and dtypes.
+  const Node* intern(Op, DType, std::vector<const Node*> sources, Arg);
   void grow();
 
   std::vector<Node*> table_;  ///< open addressing, a power of two, at most half full

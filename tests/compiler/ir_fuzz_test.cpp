@@ -327,7 +327,7 @@ TEST_CASE("conditions and bounds change nothing where they hold") { fuzz_given(8
 
 TEST_CASE("both sides of every rule agree on many more random integers", "[.long]") {
   std::vector<uint64_t> counts;
-  for (uint64_t seed = 100; seed < 200; ++seed) {
+  for (uint64_t seed = 100; seed < 110; ++seed) {
     fuzz(seed, 20000, counts);
     fuzz_given(seed, 10000);
   }
