@@ -49,11 +49,34 @@ class Console(unittest.TestCase):
         self.assertEqual(check(console('$ build/greet you', 'hello you'))[0], 1)
         self.assertEqual(check(console('$ build/greet a', 'hello a', 'took 12 ms', 'bye', 'x'))[0], 1)
 
+    def test_dots_may_stand_for_nothing(self):
+        self.assertEqual(check(console('$ build/greet you', '…', 'hello you', '…', 'took … ms',
+                                       'bye', '…'))[0], 0)
+        self.assertEqual(check(console('$ build/greet you', 'hello you', '…', 'hello you', '…'))[0], 1)
+        self.assertEqual(check(console('$ build/greet you', 'hello you', '…', 'took 12 ms'))[0], 1)
+
     def test_other_commands_are_not_run(self):
         self.assertEqual(check(console('$ rm -rf build', '$ ./tiny-dev demo', 'anything'))[0], 0)
 
 
+class Quotes(unittest.TestCase):
+    def test_lines_of_a_file_are_found(self):
+        head = '```c++\n// tools/meson.build\n'
+        self.assertEqual(check(head + "tiny_tool = executable('tiny', …\n```\n")[0], 0)
+        code, text = check(head + "tiny_tool = nonsense\n```\n")
+        self.assertEqual(code, 1)
+        self.assertIn('tools/meson.build does not say', text)
+        self.assertEqual(check('```c++\n// tools/none.h\nint x;\n```\n')[0], 1)
+
+
 class Programs(unittest.TestCase):
+    def test_a_named_program_is_run_by_console_lines(self):
+        page = ('```c++\n// nobody.cpp\n#include "runtime/base/api.h"\n#include <cstdlib>\n'
+                '#include <cstdio>\nint main() {\n  const char* who = std::getenv("WHO");\n'
+                '  std::puts(who ? who : "nobody");\n}\n```\n```text\nnobody\n```\n')
+        self.assertEqual(check(page + console('$ WHO=us ./nobody', 'us'))[0], 0)
+        self.assertEqual(check(page + console('$ WHO=us ./nobody', 'them'))[0], 1)
+
     def test_a_program_that_does_not_compile_is_caught(self):
         code, text = check('```c++\nint main() { return nonsense; }\n```\n')
         self.assertEqual(code, 1)
