@@ -42,7 +42,7 @@ void add_commands(CLI::App& app, const tool::Command*& chosen,
 int run(int argc, char** argv) {
   CLI::App app{"rt_tiny: devices, settings and what goes on between them", "tiny"};
   app.set_version_flag("--version", "tiny " TINY_VERSION);
-  app.require_subcommand(1);
+  app.require_subcommand(0, 1);  // an unknown one is then named in the error
   const tool::Command* chosen = nullptr;
   std::vector<std::string> arguments;
   add_commands(app, chosen, arguments);
@@ -52,6 +52,7 @@ int run(int argc, char** argv) {
     if (e.get_exit_code() == 0) return app.exit(e);  // --help, --version
     return complain(kMistake, std::string(e.what()) + " (see tiny --help)");
   }
+  if (!chosen) return complain(kMistake, "a command is required (see tiny --help)");
   knobs();  // an unknown TINY_* is reported by every command
   return chosen->run(arguments);
 }
