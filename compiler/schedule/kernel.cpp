@@ -184,7 +184,7 @@ void PiecePrinter::store(const Store& s) {
 std::string broken(const Kernel& k, const Piece& p) {
   if (p.axes.size() > ir::AxisSet::kMaxAxes) return "too many axes";
   const auto is_axis = [&](int64_t a) { return a >= 0 && a < static_cast<int64_t>(p.axes.size()); };
-  ir::AxisSet domain, sequential, reduced;
+  ir::AxisSet domain, reduced;
   for (int a : p.domain) {
     if (!is_axis(a) || domain.has(a)) return "a domain axis is missing or twice there";
     domain.add(a);
