@@ -126,26 +126,37 @@ class Interpreter {
     }
   }
 
-  Scalar value(const Node* root) {
-    std::unordered_map<const Node*, Scalar> known;
-    std::vector<const Node*> todo{root};
-    while (!todo.empty()) {
-      const Node* n = todo.back();
-      if (known.count(n)) {
-        todo.pop_back();
-        continue;
-      }
-      const size_t before = todo.size();
-      for (const Node* s : n->sources())
-        if (!known.count(s)) todo.push_back(s);
-      if (todo.size() > before) continue;
-      known[n] = compute(n, known);
-      todo.pop_back();
+  /// An expression as a list, sources before users.
+  struct Steps {
+    std::vector<const Node*> nodes;
+    std::vector<std::vector<size_t>> sources;
+  };
+
+  const Steps& steps(const Node* root) {
+    auto [it, fresh] = steps_.try_emplace(root);
+    if (!fresh) return it->second;
+    it->second.nodes = ir::topological_order({&root, 1});
+    std::unordered_map<const Node*, size_t> place;
+    for (const Node* n : it->second.nodes) {
+      it->second.sources.emplace_back();
+      for (const Node* s : n->sources()) it->second.sources.back().push_back(place.at(s));
+      place.emplace(n, place.size());
     }
-    return known.at(root);
+    return it->second;
   }
 
-  Scalar compute(const Node* n, const std::unordered_map<const Node*, Scalar>& known) {
+  Scalar value(const Node* root) {
+    const Steps& list = steps(root);
+    std::vector<Scalar> values(list.nodes.size());
+    for (size_t i = 0; i < list.nodes.size(); ++i) {
+      Scalar args[3];
+      for (size_t k = 0; k < list.sources[i].size(); ++k) args[k] = values[list.sources[i][k]];
+      values[i] = compute(list.nodes[i], {args, list.sources[i].size()});
+    }
+    return values.back();
+  }
+
+  Scalar compute(const Node* n, std::span<const Scalar> args) {
     switch (n->op()) {
       case Op::CONST:
         return {n->arg().value, n->arg().real};
@@ -154,22 +165,22 @@ class Interpreter {
       case Op::VAR:
         return {variables_[static_cast<size_t>(n->arg().value)], 0};
       case Op::LOAD:
-        if (n->sources().size() > 1 && !known.at(n->source(1)).integer) return {0, 0};
-        if (trace_)
-          trace_->loads.emplace(static_cast<int>(n->arg().value), known.at(n->source(0)).integer);
-        return read(n->dtype(), element(n->arg().value, known.at(n->source(0)).integer));
+        if (args.size() > 1 && !args[1].integer) return {0, 0};
+        if (trace_) trace_->loads.emplace(static_cast<int>(n->arg().value), args[0].integer);
+        return read(n->dtype(), element(n->arg().value, args[0].integer));
       case Op::STAGE:
-        return stage(p_.stages[static_cast<size_t>(n->arg().value)]);
+        return stage(n);
       default:
-        break;
+        return ir::evaluate(n->op(), n->sources().back()->dtype(), n->dtype(), args);
     }
-    std::vector<Scalar> args;
-    for (const Node* s : n->sources()) args.push_back(known.at(s));
-    const DType operand = n->sources().back()->dtype();
-    return ir::evaluate(n->op(), operand, n->dtype(), args);
   }
 
-  Scalar stage(const Stage& s) {
+  /// Computed once for each position of the axes it depends on.
+  Scalar stage(const Node* n) {
+    std::vector<int64_t> key{n->arg().value};
+    for (int64_t a : n->arg().list) key.push_back(position_[static_cast<size_t>(a)]);
+    if (auto it = stages_.find(key); it != stages_.end()) return it->second;
+    const Stage& s = p_.stages[static_cast<size_t>(n->arg().value)];
     Scalar acc = identity(s);
     const std::vector<int64_t> saved = position_;
     walk(s.reduce_axes, 0, [&] {
@@ -177,9 +188,11 @@ class Interpreter {
       acc = ir::evaluate(ir::fold_op(s.op), s.accumulator, s.accumulator, pair);
     });
     position_ = saved;
-    return acc;
+    return stages_[key] = acc;
   }
 
+  std::unordered_map<const Node*, Steps> steps_;
+  std::map<std::vector<int64_t>, Scalar> stages_;
   const Kernel& k_;
   const Piece& p_;
   std::span<std::vector<uint8_t>> buffers_;
