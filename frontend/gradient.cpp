@@ -2,6 +2,7 @@
 #include "frontend/gradient.h"
 
 #include <fmt/format.h>
+#include <algorithm>
 
 #include <unordered_map>
 

@@ -2,6 +2,7 @@
 #include <rt_tiny/frontend/nn/nn.h>
 
 #include <fmt/format.h>
+#include <algorithm>
 #include <cmath>
 
 #include "frontend/cell.h"

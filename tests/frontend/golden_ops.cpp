@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "golden_ops.h"
+#include "tests/frontend/golden_ops.h"
 
 #include <rt_tiny/frontend/nn/nn.h>
 #include <rt_tiny/frontend/optim/optim.h>

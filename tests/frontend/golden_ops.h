@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "golden_reader.h"
+#include "tests/frontend/golden_reader.h"
 
 namespace tiny::golden {
 

@@ -2,7 +2,7 @@
 // Every case of the golden set through Tensor: values and gradients are PyTorch's.
 #include <catch2/catch.hpp>
 
-#include "golden_ops.h"
+#include "tests/frontend/golden_ops.h"
 
 namespace tiny::golden {
 namespace {
