@@ -13,8 +13,8 @@ namespace tiny {
 TINY_API void manual_seed(uint64_t seed);
 
 /// Where the next numbers come from. Untraced, the counter is a number on the host and each draw
-/// stores its own copy of it. Traced (one per thread, set by jit), it is the tensor `counter()`, read
-/// and assigned by each draw, so that a replay continues where the last one ended.
+/// stores its own copy of it. Traced (one per thread, set by jit), it is the tensor `counter()`,
+/// read and assigned by each draw, so that a replay continues where the last one ended.
 class TINY_API RandomState {
  public:
   /// u64, shape {1}. Setting `traced` is the caller's business; see `begin_trace`.
