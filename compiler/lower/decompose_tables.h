@@ -2,6 +2,8 @@
 // Coefficients of the float functions: the output of tools/minimax/minimax.py.
 #pragma once
 
+#include <cstdint>
+
 namespace tiny::lower {
 
 /// (e^r - 1 - r) / r^2 on [-0.3466, 0.3466], error 2^-28.253.
@@ -57,6 +59,10 @@ inline constexpr double kSinDouble[] = {
     -0x1.5555555555555p-3,  0x1.11111111110bdp-7,   -0x1.a01a01a012d9dp-13, 0x1.71de3a50a12b2p-19,
     -0x1.ae6452da5499fp-26, 0x1.6122b3d37f869p-33,  -0x1.ad8b45595cb88p-41, 0x1.418401273f61fp-49,
     0x1.d6010493abf26p-54,  -0x1.46dc0f0020dafp-57,
+};
+/// (sin(r)/r - 1) / r^2 in z = r^2 on [0.0, 2.46839], error 2^-31.028.
+inline constexpr double kSinRadiansSingle[] = {
+    -0x1.555556p-3, 0x1.111136p-7, -0x1.a023dap-13, 0x1.72d234p-19, -0x1.b6c4b2p-26,
 };
 /// (cos(r) - 1) / r^2 in z = r^2 on [0.0, 2.46839], error 2^-16.466.
 inline constexpr double kCosRough[] = {
@@ -117,6 +123,10 @@ inline constexpr double kInversePiDouble[] = {
     0x1.fb3c9f2c26dd4p-3,  -0x1.738132c3402cp-5, 0x1.6ba93dd63f5f2p-2,  0x1.f17b3d0739f78p-2,
     0x1.4a525d4d7f6cp-2,   -0x1.3b81ca8bdea8p-2, 0x1.98237e3db5d6p-2,   -0x1.e6087beca1794p-3,
 };
+/// 1/pi in words of 32 bits after the binary point.
+inline constexpr uint32_t kInversePiWords[] = {
+    0x517cc1b7, 0x27220a94, 0xfe13abe8, 0xfa9a6ee0, 0x6db14acc, 0x9e21c820, 0xff28b1d5,
+};
 /// ln 2: 12 bits, and the rest to 24.
 inline constexpr double kLn2Single[] = {
     0x1.62ep-1,
@@ -151,6 +161,11 @@ inline constexpr double kTwoThirdsSingle[] = {
 inline constexpr double kTwoThirdsDouble[] = {
     0x1.5555555555555p-1,
     0x1.5555555555555p-55,
+};
+/// pi: 24 bits, and the rest to 24.
+inline constexpr double kPiSingle[] = {
+    0x1.921fb6p+1,
+    -0x1.777a5cp-24,
 };
 /// pi: 53 bits, and the rest to 53.
 inline constexpr double kPiDouble[] = {

@@ -6,6 +6,8 @@
 // multiples of a power of two, the leading bits of 1/pi give even n and are left out. Which bits is
 // a choice of constants, not of code: no branch, and one evaluation. Tables:
 // tools/minimax/minimax.py.
+#include <algorithm>
+
 #include "compiler/lower/decompose_ops.h"
 #include "compiler/lower/decompose_tables.h"
 
@@ -64,6 +66,18 @@ Value wave_single(Value x, Wave wave) {
   return with_sign(result, sign_of(x));
 }
 
+/// words[k] to words[k + count - 1], k a runtime integer: one level of choices for each bit of k.
+std::vector<Value> window_at(std::vector<Value> words, Value k, size_t count) {
+  for (size_t step = std::bit_floor(words.size() - count); step > 0; step /= 2) {
+    const Value taken = (k & step) != 0;
+    const size_t needed = count + step - 1;  // the lower bits of k reach this far
+    for (size_t i = 0; i + step < words.size() && i < needed; ++i)
+      words[i] = select(taken, words[i + step], words[i]);
+    words.resize(std::min(words.size(), needed));
+  }
+  return words;
+}
+
 /// v modulo 2, exactly.
 Value modulo_two(Value v) { return sub_rounded(v, trunc(v * 0.5) * 2); }
 
@@ -86,20 +100,6 @@ class SplitSum {
   std::vector<Value> rest_;
 };
 
-/// The 5 chunks of 1/pi from chunk k on, k < 19: one level of choices for each bit of k.
-std::vector<Value> chunks_from(Value size, Value k) {
-  std::vector<Value> window;
-  for (size_t i = 0; i < 23; ++i) window.push_back(size.like(kInversePiDouble[i]));
-  for (size_t step = 16; step > 0; step /= 2) {
-    const Value taken = (k & step) != 0;
-    const size_t needed = 5 + step - 1;  // the lower bits of k reach this far
-    for (size_t i = 0; i + step < window.size() && i < needed; ++i)
-      window[i] = select(taken, window[i + step], window[i]);
-    window.resize(std::min(window.size(), needed));
-  }
-  return window;
-}
-
 /// Which chunk the first useful bits of 1/pi are in, and |x| scaled to it: below 2^106.
 struct Scaled {
   Value size, chunk;
@@ -117,7 +117,9 @@ Scaled scale_to_chunk(Value size) {
 /// errors 2^-53 of that. f may be as small as 2^-62; the sum's error is below 2^-140.
 HalfTurns half_turns_double(Value size, Wave wave) {
   const Scaled scaled = scale_to_chunk(size);
-  const std::vector<Value> chunks = chunks_from(size, scaled.chunk);
+  std::vector<Value> table;
+  for (int i = 0; i < 23; ++i) table.push_back(size.like(kInversePiDouble[i]));
+  const std::vector<Value> chunks = window_at(std::move(table), scaled.chunk, 5);  // chunk < 19
   std::vector<Pair> p;
   for (int i = 0; i < 4; ++i)
     p.push_back(two_product(scaled.size, chunks[i] * std::ldexp(1.0, -53 * i)));
@@ -141,12 +143,16 @@ HalfTurns half_turns_double(Value size, Wave wave) {
 
 /// sin(pi f), f a pair with |f| <= 1/2.
 Value sine_of_half_turns(Pair f) {
-  const Pair product = two_product(f.hi, f.hi.like(kPiDouble[0]));
+  const bool wide = f.hi.dtype() == DType::f64;
+  const std::span<const double> pi = wide ? kPiDouble : kPiSingle;
+  const std::span<const double> table =
+      wide ? std::span<const double>(kSinDouble) : kSinRadiansSingle;
+  const Pair product = two_product(f.hi, f.hi.like(pi[0]));
   const Value r = product.hi;
-  const Value low = product.lo + mul_add(f.hi, kPiDouble[1], f.lo * kPiDouble[0]);
+  const Value low = product.lo + mul_add(f.hi, pi[1], f.lo * pi[0]);
   const Value z = r * r;
   const Value slope = mul_add(z, polynomial(z, kCosRough), z.like(1));  // cos r, for `low` only
-  return add_rounded(r, mul_add(r * z, polynomial(z, kSinDouble), low * slope));
+  return add_rounded(r, mul_add(r * z, polynomial(z, table), low * slope));
 }
 
 Value wave_double(Value x, Wave wave) {
@@ -158,14 +164,56 @@ Value wave_double(Value x, Wave wave) {
   return wave == Wave::sine ? select(size < 0x1p-27, x, finite) : finite;
 }
 
+/// The 96 bits of 1/pi that start 2^(26-s), s = field - 124 for |x| of exponent field `field`: what
+/// is above contributes even n, what is below less than 2^-64. Highest word first.
+std::vector<Value> inverse_pi_bits(Value s) {
+  std::vector<Value> words{s.like(0)};  // 32 bits above the binary point
+  for (uint32_t w : kInversePiWords) words.push_back(s.like(w));
+  const Value offset = s + 5, shift = offset & 31;
+  const std::vector<Value> v = window_at(std::move(words), offset >> 5, 4);
+  std::vector<Value> aligned;
+  for (int i = 0; i < 3; ++i)
+    aligned.push_back((v[i] << shift) | (v[i + 1] >> (shift.like(32) - shift)));  // 0 for 32
+  return aligned;
+}
+
+/// Without f64: x/pi modulo 2 as a 64-bit fraction, by integer multiplication.
+HalfTurns half_turns_integer(Value size, Wave wave) {
+  const Value bits = bits_of(size), field = bits >> 23;
+  const Value small = field < 124;
+  // Bits below the fraction's reach are dropped: a small cosine is near 1, a small sine not asked.
+  const Value drop = select(small, field.like(124) - field, field.like(0));
+  const Value integer = ((bits & 0x7fffff) | 0x800000) >> drop;
+  const std::vector<Value> inverse = inverse_pi_bits(select(small, field.like(0), field - 124));
+  auto times = [&](Value w) { return cast(integer, DType::u64) * cast(w, DType::u64); };
+  Value turns = (times(inverse[0]) << 32) + times(inverse[1]) + (times(inverse[2]) >> 32);
+  if (wave == Wave::cosine) turns = turns - (uint64_t{1} << 62);
+  const Value parity = (turns + (uint64_t{1} << 62)) >> 63;
+  const Value rest = bitcast(turns - (parity << 63), DType::i64);
+  const Value hi = cast(rest, DType::f32), lo = cast(rest - cast(hi, DType::i64), DType::f32);
+  return {{hi * 0x1p-63, lo * 0x1p-63}, cast(parity, DType::u32)};
+}
+
+/// Within 2 ulp, where f64 gives half of one.
+Value wave_without_double(Value x, Wave wave) {
+  const Value size = magnitude(x);
+  const HalfTurns turns = half_turns_integer(size, wave);
+  const Value s = with_wave_sign(sine_of_half_turns(turns.f), x, turns.parity, wave);
+  const Value finite = select(size < HUGE_VAL, s, x.like(NAN));
+  if (wave == Wave::cosine) return finite;
+  const Value square = x * x;  // below 1/8 the argument is its own reduction
+  const Value direct = mul_add(x * square, polynomial(square, kSinRadiansSingle), x);
+  return select(size < 0.125, direct, finite);
+}
+
+Value wave_of(Value x, Wave wave) {
+  if (x.dtype() == DType::f64) return wave_double(x, wave);
+  return x.builder->target.has_f64 ? wave_single(x, wave) : wave_without_double(x, wave);
+}
+
 }  // namespace
 
-Value sin(Value x) {
-  return x.dtype() == DType::f64 ? wave_double(x, Wave::sine) : wave_single(x, Wave::sine);
-}
-
-Value cos(Value x) {
-  return x.dtype() == DType::f64 ? wave_double(x, Wave::cosine) : wave_single(x, Wave::cosine);
-}
+Value sin(Value x) { return wave_of(x, Wave::sine); }
+Value cos(Value x) { return wave_of(x, Wave::cosine); }
 
 }  // namespace tiny::lower

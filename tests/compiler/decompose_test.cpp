@@ -12,18 +12,27 @@
 #include <random>
 
 #include "compiler/ir/scalar.h"
+#include "tests/compiler/accuracy.h"
 #include "tests/compiler/lane_evaluator.h"
 
 using namespace tiny;
 using ir::Op;
+using test::bit_sweep;
+using test::Bits;
+using test::double_functions;
+using test::even_sweep;
+using test::Function;
 using test::Lanes;
 using test::Products;
+using test::single_functions;
+using test::ulps;
 
 namespace {
 
-Target target(bool fma) {
+Target target(bool fma, bool f64 = true) {
   Target t;
   t.has_fma = fma;
+  t.has_f64 = f64;
   return t;
 }
 
@@ -47,42 +56,6 @@ Lanes run(Op op, const std::vector<Lanes>& inputs, Products products) {
                               inputs, products);
 }
 
-/// Distance of `got` from the exact value, in units in the last place of T at that value.
-template <class T, class Exact>
-double ulps(T got, Exact exact) {
-  const T rounded = static_cast<T>(exact);
-  if (std::isnan(exact) || std::isnan(got))
-    return std::isnan(exact) && std::isnan(got) ? 0 : HUGE_VAL;
-  if (got == rounded)
-    return std::isinf(got)
-               ? 0
-               : 0.5 * (std::signbit(got) != std::signbit(exact) && exact == 0 ? HUGE_VAL : 1);
-  if (std::isinf(exact) || std::isinf(got)) {
-    // The neighbours of overflow are one place apart.
-    const bool close = std::fabs(got) == std::numeric_limits<T>::max() ||
-                       std::fabs(rounded) == std::numeric_limits<T>::max();
-    return close ? 1 : HUGE_VAL;
-  }
-  int exponent;
-  std::frexp(exact, &exponent);
-  const int least = std::numeric_limits<T>::min_exponent;
-  const Exact unit =
-      std::ldexp(Exact(1), std::max(exponent, least) - std::numeric_limits<T>::digits);
-  return static_cast<double>(std::fabs(static_cast<Exact>(got) - exact) / unit);
-}
-
-template <class T>
-using Wider = std::conditional_t<std::is_same_v<T, float>, double, long double>;
-template <class T>
-using Bits = std::conditional_t<sizeof(T) == 4, uint32_t, uint64_t>;
-
-template <class T>
-struct Function {
-  Op op;
-  Wider<T> (*exact)(Wider<T>);
-  double bound;
-};
-
 /// Largest error of the op over the inputs; names the worst input when the bound breaks.
 template <class T>
 void check_accuracy(const Function<T>& f, const std::vector<T>& xs, Products products) {
@@ -104,54 +77,7 @@ void check_accuracy(const Function<T>& f, const std::vector<T>& xs, Products pro
   CHECK(worst <= f.bound);
 }
 
-/// Evenly spaced bit patterns: all exponents, both signs, NaN, infinities and subnormals.
-template <class T>
-std::vector<T> bit_sweep(size_t count) {
-  std::vector<T> xs;
-  const Bits<T> stride = std::numeric_limits<Bits<T>>::max() / count | 1;
-  for (size_t i = 0; i < count; ++i)
-    xs.push_back(std::bit_cast<T>(static_cast<Bits<T>>(i * stride)));
-  return xs;
-}
-
-template <class T>
-std::vector<T> even_sweep(T lo, T hi, size_t count) {
-  std::vector<T> xs;
-  for (size_t i = 0; i < count; ++i)
-    xs.push_back(lo + (hi - lo) * static_cast<T>(i) / static_cast<T>(count));
-  return xs;
-}
-
 constexpr Products kAllProducts[] = {Products::separate, Products::fused, Products::contracted};
-
-const std::vector<Function<float>>& single_functions() {
-  static const std::vector<Function<float>> all = {
-      {Op::EXP, [](double x) { return std::exp(x); }, 1.5},
-      {Op::EXP2, [](double x) { return std::exp2(x); }, 1.5},
-      {Op::LOG, [](double x) { return std::log(x); }, 1.5},
-      {Op::LOG2, [](double x) { return std::log2(x); }, 1.5},
-      {Op::SIN, [](double x) { return std::sin(x); }, 1.5},
-      {Op::COS, [](double x) { return std::cos(x); }, 1.5},
-      {Op::TANH, [](double x) { return std::tanh(x); }, 1.5},
-      {Op::ERF, [](double x) { return std::erf(x); }, 1.5},
-  };
-  return all;
-}
-
-const std::vector<Function<double>>& double_functions() {
-  using L = long double;
-  static const std::vector<Function<double>> all = {
-      {Op::EXP, [](L x) { return std::exp(x); }, 2},
-      {Op::EXP2, [](L x) { return std::exp2(x); }, 2},
-      {Op::LOG, [](L x) { return std::log(x); }, 2},
-      {Op::LOG2, [](L x) { return std::log2(x); }, 2},
-      {Op::SIN, [](L x) { return std::sin(x); }, 2},
-      {Op::COS, [](L x) { return std::cos(x); }, 2},
-      {Op::TANH, [](L x) { return std::tanh(x); }, 2},
-      {Op::ERF, [](L x) { return std::erf(x); }, 2},
-  };
-  return all;
-}
 
 }  // namespace
 
@@ -601,4 +527,52 @@ TEST_CASE("deep and shared expressions are rewritten once a node") {
   CHECK(out.size() == 2);
   CHECK(arena.size() < 200000);
   for (const ir::Node* m : ir::topological_order(out)) CHECK(ir::info(m->op()).required);
+}
+
+TEST_CASE("targets without f64 get f32 functions without it") {
+  std::mt19937_64 random(5);
+  std::vector<float> a = bit_sweep<float>(1 << 16), b;
+  const auto usual = even_sweep<float>(-40, 40, 1 << 16);
+  a.insert(a.end(), usual.begin(), usual.end());
+  for (size_t i = 0; i < a.size(); ++i)
+    b.push_back(std::bit_cast<float>(static_cast<uint32_t>(random())));
+  auto evaluate = [&](Op op, bool fma) {
+    ir::Arena arena;
+    const ir::Node* root = decomposed(arena, op, DType::f32, DType::f32, target(fma, false));
+    for (const ir::Node* n : ir::topological_order(std::span(&root, 1)))
+      CHECK(n->dtype() != DType::f64);
+    return test::evaluate_lanes(root, {Lanes::of(a), Lanes::of(b)},
+                                fma ? Products::contracted : Products::separate);
+  };
+  for (bool fma : {true, false}) {
+    const Lanes sine = evaluate(Op::SIN, fma), cosine = evaluate(Op::COS, fma),
+                rest = evaluate(Op::FMOD, fma);
+    double worst = 0;
+    size_t wrong = 0;
+    for (size_t i = 0; i < a.size(); ++i) {
+      worst = std::max(worst, ulps<float>(sine.data<float>()[i], std::sin(double(a[i]))));
+      worst = std::max(worst, ulps<float>(cosine.data<float>()[i], std::cos(double(a[i]))));
+      const float exact = std::fmod(a[i], b[i]), got = rest.data<float>()[i];
+      wrong += !(got == exact || (std::isnan(got) && std::isnan(exact)));
+    }
+    CHECK(worst <= 2);  // the polynomial itself is evaluated in f32 here
+    CHECK(wrong == 0);
+  }
+}
+
+TEST_CASE("sine and cosine are accurate next to multiples of pi/2 of any size") {
+  // Floats and doubles nearest to k pi/2 for k = 1, 3, 7, 17, ... up to the largest exponents.
+  std::vector<float> f;
+  std::vector<double> d = {6381956970095103 * 0x1p797};  // the double nearest to a multiple of pi/2
+  const long double half_pi = 1.57079632679489661923132169163975144L;
+  for (long double k = 1; k < 0x1p1022L; k = std::floor(k * 1.37L) + 1) {
+    d.push_back(static_cast<double>(k * half_pi));
+    if (k < 0x1p126L) f.push_back(static_cast<float>(k * half_pi));
+  }
+  for (Products p : kAllProducts) {
+    for (const auto& function : single_functions())
+      if (function.op == Op::SIN || function.op == Op::COS) check_accuracy(function, f, p);
+    for (const auto& function : double_functions())
+      if (function.op == Op::SIN || function.op == Op::COS) check_accuracy(function, d, p);
+  }
 }

@@ -146,6 +146,8 @@ def trig_fits():
     r1 = (pi * mpf("0.5001")) ** 2
     g = series(lambda z: (sin(sqrt(z)) / sqrt(z) - 1) / z, -mpf(1) / 6, mpf("1e-14"))
     fit("kSinDouble", "(sin(r)/r - 1) / r^2 in z = r^2", g, lambda z: z * sqrt(z) / sin(sqrt(z)) if z else mpf(0), range(10), 0, r1, 53)
+    w = lambda z: z * sqrt(z) / sin(sqrt(z)) if z else mpf(0)
+    fit("kSinRadiansSingle", "(sin(r)/r - 1) / r^2 in z = r^2", g, w, range(5), 0, r1, 24)
     h = series(lambda z: (cos(sqrt(z)) - 1) / z, -mpf(1) / 2, mpf("1e-14"))
     fit("kCosRough", "(cos(r) - 1) / r^2 in z = r^2", h, lambda z: mpf(1), range(3), 0, r1, 53)
 
@@ -193,6 +195,11 @@ def pi_tables():
         rest -= c * unit
         chunks.append(c * mpf(2) ** -53)
     table("kInversePiDouble", "1/pi is the sum of [j] * 2^(-53 j)", chunks)
+    print("/// 1/pi in words of 32 bits after the binary point.")
+    print("inline constexpr uint32_t kInversePiWords[] = {")
+    for j in range(7):
+        print(f"    {int(mp.floor(inv * mpf(2) ** (32 * (j + 1)))) % 2**32:#010x},")
+    print("};")
     mp.dps = 50
 
 
@@ -207,6 +214,7 @@ def splits():
         ("kLog2eShortDouble", "log2 e", log2e, 21, 53),
         ("kTwoThirdsSingle", "2/3", mpf(2) / 3, 24, 24),
         ("kTwoThirdsDouble", "2/3", mpf(2) / 3, 53, 53),
+        ("kPiSingle", "pi", pi, 24, 24),
         ("kPiDouble", "pi", pi, 53, 53),
     ):
         hi = round_to(x, short)
@@ -217,7 +225,7 @@ TABLES = [exp_fits, log_fits, pow_single_fit, trig_fits, erf_fits, tanh_fits, pi
 if __name__ == "__main__":
     print("// SPDX-License-Identifier: MIT")
     print("// Coefficients of the float functions: the output of tools/minimax/minimax.py.")
-    print("#pragma once\n\nnamespace tiny::lower {\n")
+    print("#pragma once\n\n#include <cstdint>\n\nnamespace tiny::lower {\n")
     for part in TABLES:
         part()
     print("\n}  // namespace tiny::lower")
