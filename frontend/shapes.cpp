@@ -32,45 +32,6 @@ DType Scalar::dtype() const {
 }
 
 namespace detail {
-namespace {
-
-/// An integer as an element of this type would hold it.
-int64_t wrapped(DType t, int64_t v) {
-  switch (t) {
-    case DType::boolean:
-      return v != 0;
-    case DType::u8:
-      return static_cast<uint8_t>(v);
-    case DType::u16:
-      return static_cast<uint16_t>(v);
-    case DType::u32:
-      return static_cast<uint32_t>(v);
-    case DType::i8:
-      return static_cast<int8_t>(v);
-    case DType::i16:
-      return static_cast<int16_t>(v);
-    case DType::i32:
-      return static_cast<int32_t>(v);
-    default:
-      return v;
-  }
-}
-
-/// A real as an element of this type would hold it.
-double rounded(DType t, double v) {
-  switch (t) {
-    case DType::f16:
-      return static_cast<float>(Half(static_cast<float>(v)));
-    case DType::bf16:
-      return static_cast<float>(BFloat16(static_cast<float>(v)));
-    case DType::f32:
-      return static_cast<float>(v);
-    default:
-      return v;
-  }
-}
-
-}  // namespace
 
 ir::Arg list_arg(std::vector<int64_t> list, int64_t value) {
   ir::Arg arg;
@@ -82,11 +43,11 @@ ir::Arg list_arg(std::vector<int64_t> list, int64_t value) {
 ir::Ref constant(DType t, Scalar s) {
   ir::Arg arg;
   if (is_float(t)) {
-    arg.real = rounded(t, s.real());
+    arg.real = s.real();  // ir::make rounds and wraps
   } else if (t == DType::boolean) {
     arg.value = s.kind() == Scalar::Kind::real ? s.real() != 0 : s.integer() != 0;
   } else {
-    arg.value = wrapped(t, s.integer());
+    arg.value = s.integer();
   }
   return ir::make(ir::Op::CONST, t, {}, std::move(arg));
 }

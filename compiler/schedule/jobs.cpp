@@ -43,6 +43,8 @@ class JobMaker {
   void group_stores();
   bool try_group(int into, int from);
   void gather_pieces();
+  bool is_last_step(const Job& job) const;
+  bool can_gather(int host, int job) const;
   bool independent(const Job& a, const Job& b) const;
   bool path(int from, int to, bool skip_direct) const;
   void absorb(int into, int from);
@@ -228,31 +230,45 @@ bool JobMaker::independent(const Job& a, const Job& b) const {
   return !conflicts(a, b) && !conflicts(b, a);
 }
 
-/// Element-wise jobs that nothing waits for (an optimizer's step over many tensors) become pieces
-/// of one kernel.
+/// Nothing in the graph reads what the job stores, and it reduces nothing.
+bool JobMaker::is_last_step(const Job& job) const {
+  if (job.drafts.empty() || job.roots.empty() || scatters(job)) return false;
+  for (const Draft& d : job.drafts)
+    if (!d.piece.stages.empty()) return false;
+  for (const Job& other : graph_.jobs)
+    for (const Draft& d : other.drafts)
+      for (const Node* root : job.roots)
+        if (!other.gone && &other != &job && std::count(d.reads.begin(), d.reads.end(), root))
+          return false;
+  return true;
+}
+
+/// Element-wise jobs whose results only leave the graph (an optimizer's step over many tensors)
+/// become pieces of one kernel, as far as order and memory allow.
 void JobMaker::gather_pieces() {
-  std::set<int> awaited;
-  for (const Job& job : graph_.jobs) awaited.insert(job.after.begin(), job.after.end());
-  int into = -1;
+  std::vector<int> hosts;
   for (const int j : graph_.order()) {
     Job& job = graph_.jobs[j];
-    const bool simple = !awaited.contains(j) && job.drafts.size() == 1 &&
-                        job.drafts[0].piece.stages.empty() &&
-                        job.drafts[0].piece.sequential.empty();
-    if (!simple) continue;
-    if (into >= 0) {
-      Job& host = graph_.jobs[into];
-      size_t buffers = job.drafts[0].buffers.size();
-      for (const Draft& d : host.drafts) buffers += d.buffers.size();
-      if (host.drafts.size() < kMaxPieces && buffers <= target_.max_buffers &&
-          independent(host, job)) {
-        host.drafts.push_back(std::move(job.drafts[0]));
-        absorb(into, j);
-        continue;
-      }
+    if (!is_last_step(job)) continue;
+    const auto host =
+        std::find_if(hosts.begin(), hosts.end(), [&](int h) { return can_gather(h, j); });
+    if (host == hosts.end()) {
+      hosts.push_back(j);
+      continue;
     }
-    into = j;
+    Job& into = graph_.jobs[*host];
+    for (Draft& d : job.drafts) into.drafts.push_back(std::move(d));
+    absorb(*host, j);
   }
+}
+
+bool JobMaker::can_gather(int host, int job) const {
+  const Job &a = graph_.jobs[host], &b = graph_.jobs[job];
+  size_t buffers = 0;
+  for (const Job* j : {&a, &b})
+    for (const Draft& d : j->drafts) buffers += d.buffers.size();
+  return a.drafts.size() + b.drafts.size() <= kMaxPieces && buffers <= target_.max_buffers &&
+         independent(a, b) && !path(host, job, false) && !path(job, host, false);
 }
 
 }  // namespace

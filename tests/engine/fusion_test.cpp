@@ -55,6 +55,26 @@ TEST_CASE("NOOPT makes each operation a kernel") {
   CHECK(kernels({x.sum(0)}) == 1);
 }
 
+TEST_CASE("an optimizer's step over tensors of many shapes is few kernels") {
+  std::vector<Tensor> parameters, state;
+  for (const Shape& shape : {Shape{8, 3}, Shape{8}, Shape{5, 8}, Shape{5}, Shape{1}}) {
+    parameters.push_back(input(shape));
+    state.push_back(input(shape));
+  }
+  Tensor power = input({});
+  std::vector<Tensor> all;
+  for (size_t i = 0; i < parameters.size(); ++i) {
+    Tensor &p = parameters[i], &m = state[i];
+    m.assign(m * 0.9f + p * 0.1f);
+    p.assign(p - m / (power + 1));
+    all.push_back(p);
+    all.push_back(m);
+  }
+  power.assign(power * 0.9f);  // after every reader of the old value
+  all.push_back(power);
+  CHECK(kernels(all) == 2);
+}
+
 TEST_CASE("a scatter keeps its updates beside stores of the same shape") {
   const Tensor x = Tensor::from(std::vector<float>{1, 2, 3}, Shape{1, 3});
   const Tensor index = Tensor::from(std::vector<int64_t>{0, 0, 0}, Shape{1, 3});
