@@ -92,6 +92,7 @@ void Capture::separate(std::vector<Buffer>& leaves) const {
 
 std::vector<Ref> Capture::run(std::span<const Ref> inputs, std::span<Ref* const> state) {
   CHECK_INVARIANT(state.size() == state_count_, "wrong number of state tensors");
+  const std::lock_guard lock(graph_mutex());
   preserve_shared(state);
   std::vector<Buffer> leaves;
   for (const Leaf& leaf : leaves_) leaves.push_back(leaf_buffer(leaf, inputs, state));

@@ -20,12 +20,6 @@ using ir::Node;
 using ir::Op;
 using ir::Ref;
 
-/// Graphs are walked, and nodes told where they are stored, by one thread at a time.
-std::mutex& graph_mutex() {
-  static std::mutex mutex;
-  return mutex;
-}
-
 /// How often each node of the graph is referred to from inside it.
 std::unordered_map<const Node*, uint32_t> inner_references(const GraphView& view,
                                                            std::span<Ref* const> roots) {
@@ -199,9 +193,13 @@ std::vector<std::byte> read(const Ref& buffer) {
   if (tracing())
     throw UsageError(
         "[item] a value is read inside a jit trace; return the tensor from the function instead");
-  const Storage& storage = storage_of(buffer.get());
-  std::vector<std::byte> bytes(storage.buffer.size_B());
-  if (!bytes.empty()) storage.buffer.copy_out(bytes.data(), bytes.size());
+  Buffer memory;
+  {
+    const std::lock_guard lock(graph_mutex());
+    memory = storage_of(buffer.get()).buffer;
+  }
+  std::vector<std::byte> bytes(memory.size_B());
+  if (!bytes.empty()) memory.copy_out(bytes.data(), bytes.size());
   return bytes;
 }
 

@@ -5,6 +5,11 @@
 
 namespace tiny::engine {
 
+std::mutex& graph_mutex() {
+  static std::mutex mutex;
+  return mutex;
+}
+
 Storage& storage_of(const ir::Node* buffer) {
   auto* storage = dynamic_cast<Storage*>(buffer->arg().object.get());
   CHECK_INVARIANT(buffer->op() == ir::Op::BUFFER && storage, "not a stored tensor");

@@ -36,6 +36,10 @@ struct Storage : ir::Object {
   std::shared_ptr<Variable> variable;
 };
 
+/// Graphs are walked, nodes told where they are stored and shared state is copied before a write by
+/// one thread at a time. Held for host work only, never while waiting for a device's results.
+std::mutex& graph_mutex();
+
 /// The storage of a BUFFER node.
 Storage& storage_of(const ir::Node* buffer);
 /// A BUFFER node over `buffer`: a new variable, or the next version of `previous`'s.
