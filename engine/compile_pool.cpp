@@ -135,6 +135,7 @@ std::vector<std::shared_ptr<Program>> compile_kernels(std::span<const Kernel* co
            [&](size_t i) { missing[i]->program = build(*missing[i]->kernel, device); });
   {
     const std::lock_guard lock(programs().mutex);
+    std::erase_if(programs().loaded, [](const auto& entry) { return entry.second.expired(); });
     for (const Job* job : missing) programs().loaded[job->key] = job->program;
   }
   std::vector<std::shared_ptr<Program>> result;

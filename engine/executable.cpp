@@ -12,6 +12,8 @@
 namespace tiny::engine {
 namespace {
 
+constexpr size_t kMaxEntries = 4096;
+
 struct ScheduleCache {
   std::mutex mutex;
   std::unordered_map<Hash128, std::shared_ptr<const Executable>> entries;
@@ -94,6 +96,7 @@ std::shared_ptr<const Executable> executable_for(const GraphView& view,
   auto exe = build(view, device, in_place);
   const std::lock_guard lock(cache.mutex);
   ++cache.made;
+  if (cache.entries.size() >= kMaxEntries) cache.entries.clear();  // shapes that never repeat
   cache.entries[key] = exe;
   return exe;
 }
