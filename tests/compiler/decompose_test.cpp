@@ -71,9 +71,6 @@ void check_accuracy(const Function<T>& f, const std::vector<T>& xs, Products pro
   }
   INFO(fmt::format("{} {} at {:a} ({:g}): got {:a}, want {:a}", ir::info(f.op).name,
                    label(products), where, where, got, static_cast<double>(f.exact(where))));
-  if (std::getenv("DECOMPOSE_PRINT"))
-    fmt::print("{} {} {}: {:.3f} ulp at {:a}\n", ir::info(f.op).name, sizeof(T) * 8,
-               label(products), worst, where);
   CHECK(worst <= f.bound);
 }
 
@@ -363,9 +360,6 @@ void check_pow(const Operands<T>& x, double bound, Exact exact, Products product
     }
   }
   INFO(label(products) << ": " << where);
-  if (std::getenv("DECOMPOSE_PRINT"))
-    fmt::print("POW {} {} {}: {:.3f} {}\n", sizeof(T) * 8, label(products), x.a.size(), worst,
-               where);
   CHECK(worst <= bound);
 }
 
