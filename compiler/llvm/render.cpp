@@ -269,8 +269,11 @@ std::string Renderer::floats(Op op, const Operand& a, const Operand& b) {
     default:
       CHECK_INVARIANT(false, std::string(ir::info(op).name) + " is no float op");
   }
-  return let("{}{} {} {}, {}", name, options_.fast_math ? " reassoc arcp afn" : "",
-             type_of(a.dtype, a.lanes), a.text, b.text);
+  // Not reassoc, nnan, ninf or nsz even then: decomposed functions cancel rounding errors on
+  // purpose.
+  const bool reciprocal = options_.fast_math && op == Op::FDIV;
+  return let("{}{} {} {}, {}", name, reciprocal ? " arcp afn" : "", type_of(a.dtype, a.lanes),
+             a.text, b.text);
 }
 
 /// x / 0 = 0, least / -1 wraps: the divisor is replaced where LLVM would have no answer.
