@@ -22,9 +22,10 @@ struct Net {
 };
 
 struct Options {
-  examples::TrainingOptions training{.epochs = 3, .batch = 128};
+  examples::TrainingOptions training{.epochs = 4, .batch = 128};
   uint64_t seed = 1;
   int64_t limit = 0;
+  double rate = 1e-3;
   std::string data, out, device;
 };
 
@@ -43,7 +44,7 @@ void train_mnist(const Options& options) {
   examples::print_device();
   manual_seed(options.seed);
   const Net net;
-  optim::Adam adam{nn::parameters(net), {.lr = 2e-3}};
+  optim::Adam adam{nn::parameters(net), {.lr = options.rate}};
   const auto report = examples::train(net, adam, seen, options.training);
   examples::print_report(report, examples::accuracy(net, unseen));
   if (options.out.empty()) return;
@@ -61,6 +62,7 @@ int main(int argc, char** argv) {
   app.add_option("--epochs", options.training.epochs, "times through the training images")
       ->check(CLI::Range(1, 10000));
   app.add_option("--batch", options.training.batch, "images a step")->check(CLI::Range(1, 1 << 20));
+  app.add_option("--rate", options.rate, "the optimizer's step size")->check(CLI::PositiveNumber);
   app.add_option("--limit", options.limit, "use only the first N images; 0 uses all")
       ->check(CLI::Range(int64_t{0}, int64_t{1} << 40));
   app.add_option("--seed", options.seed, "of the random numbers")->check(CLI::NonNegativeNumber);
