@@ -4,6 +4,7 @@
 #include <rt_tiny/runtime/base/error.h>
 #include <rt_tiny/runtime/base/host_cpu.h>
 #include <rt_tiny/runtime/base/knobs.h>
+#include <rt_tiny/runtime/base/log.h>
 
 #include "drivers/cpu/host_memory.h"
 #include "drivers/cpu/packets.h"
@@ -31,6 +32,12 @@ std::span<uint32_t> put_waits(std::span<uint32_t> out, const SegmentSubmit& segm
   for (const auto& [timeline, value] : segment.waits)
     out = put(out, packets::WAIT{reinterpret_cast<uint64_t>(timeline), value}.encode());
   return out;
+}
+
+/// DEBUG=5: what the queue is about to read, patched.
+void log_packets(size_t queue, std::span<const uint32_t> words) {
+  if (log_enabled(5, "cpu/submit"))
+    log_line("cpu/submit", fmt::format("queue {}\n{}", queue, packets::dump(words)));
 }
 
 }  // namespace
@@ -136,12 +143,14 @@ void CpuBackend::submit_inline(CpuList& list, const Submission& submission,
     const EncodedSegment& segment = list.segments[i];
     const SegmentSubmit& run = submission.segments[i];
     Ring& ring = *queues_[segment.queue].ring;
-    auto out = ring.reserve(run.waits.size() * kWait_dw + segment.words.size() + kRelease_dw);
-    out = put_waits(out, run);
+    const auto room =
+        ring.reserve(run.waits.size() * kWait_dw + segment.words.size() + kRelease_dw);
+    auto out = put_waits(room, run);
     const auto body = out.first(segment.words.size());
     out = put(out, segment.words);
     apply(segment.relocations, bytes_of(body), values);
     put(out, packets::RELEASE{run.signal_value}.encode());
+    log_packets(segment.queue, room);
     ring.publish(run.signal_value);
     if (segment.queue == 0) kernargs_->retire_at(run.signal_value);
   }
@@ -161,13 +170,15 @@ void CpuBackend::submit_instance(CpuList& list, const Submission& submission,
     const SegmentSubmit& run = submission.segments[i];
     Ring& ring = *queues_[segment.queue].ring;
     apply(segment.relocations, bytes_of(instance.words[i]), values);
-    auto out =
+    const auto room =
         ring.reserve(run.waits.size() * kWait_dw + packets::INDIRECT::kSize_dw + kRelease_dw);
-    out = put_waits(out, run);
+    auto out = put_waits(room, run);
     out = put(out, packets::INDIRECT{reinterpret_cast<uint64_t>(instance.words[i].data()),
                                      static_cast<uint32_t>(instance.words[i].size())}
                        .encode());
     put(out, packets::RELEASE{run.signal_value}.encode());
+    log_packets(segment.queue, instance.words[i]);
+    log_packets(segment.queue, room);
     ring.publish(run.signal_value);
     instance.last[segment.queue] = run.signal_value;
   }
