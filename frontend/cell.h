@@ -57,6 +57,8 @@ Tensor with_gradient_of(const Tensor& value, const std::function<Tensor()>& path
 /// Tensors assigned since the last call whose cells still live; the next realize stores them too.
 std::vector<Tensor> take_pending_assigns();
 
+/// The next realize on this thread stores this tensor too. For values made once and read often.
+void store_with_next_realize(const Tensor&);
 /// Every live tensor assigned on this thread since the last call, stored or not (jit).
 std::vector<Tensor> take_assigned();
 /// Leaves whose gradient backward() set on this thread since the last call (jit).

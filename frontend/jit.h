@@ -122,7 +122,7 @@ class Jitted {
     std::string scalars;
     ((collect(arguments, inputs), detail::jit_signature(arguments, scalars)), ...);
     auto body = [&](const std::vector<Tensor>& given) -> std::vector<Tensor> {
-      size_t next = 0;
+      [[maybe_unused]] size_t next = 0;  // unused where nothing is a tensor
       std::tuple<const Args&...> bound{detail::jit_argument(arguments, given, next)...};
       if constexpr (std::is_void_v<R>) {
         std::apply(fn_, bound);

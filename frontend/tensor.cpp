@@ -119,6 +119,8 @@ Tensor with_gradient_of(const Tensor& v, const std::function<Tensor()>& path) {
   return result;
 }
 
+void store_with_next_realize(const Tensor& t) { pending_assigns.push_back(t.cell()); }
+
 std::vector<Tensor> take_assigned() { return take_live(pending_assigns); }
 
 std::vector<Tensor> take_pending_assigns() {

@@ -15,10 +15,17 @@ namespace {
 
 thread_local bool training = false;
 
+/// Drawn once, together with the other layers' numbers, not again wherever it is read.
+Tensor parameter(Tensor drawn) {
+  drawn.requires_grad_();
+  tiny::detail::store_with_next_realize(drawn);
+  return drawn;
+}
+
 /// PyTorch's default: kaiming uniform with a = √5, which is uniform within ±1/√fan_in.
 Tensor initial(const Shape& shape, int64_t fan_in) {
   const double bound = fan_in > 0 ? 1 / std::sqrt(static_cast<double>(fan_in)) : 0;
-  return Tensor::uniform(shape, -bound, bound).requires_grad_();
+  return parameter(Tensor::uniform(shape, -bound, bound));
 }
 
 void require_positive(std::string_view layer, std::initializer_list<int64_t> sizes) {
@@ -117,7 +124,7 @@ NamedTensors LayerNorm::state() const { return defined_only({{"weight", weight},
 
 Embedding::Embedding(int64_t count, int64_t width) {
   require_positive("Embedding", {count, width});
-  weight = Tensor::randn({count, width}).requires_grad_();
+  weight = parameter(Tensor::randn({count, width}));
 }
 NamedTensors Embedding::state() const { return {{"weight", weight}}; }
 

@@ -36,6 +36,13 @@ TEST_CASE("layer norm, and linear with relu, are one kernel") {
   CHECK(kernels({linear(input({64, 96})).relu()}) == 1);
 }
 
+TEST_CASE("a layer's random weights are drawn once, not wherever they are read") {
+  const nn::Linear layer{6, 4};
+  const Tensor x = input({3, 6});
+  CHECK(layer.weight.is_realized());  // stored with x
+  CHECK(kernels({layer(x).relu()}) == 1);
+}
+
 TEST_CASE("element-wise chains are one kernel however long and however they move") {
   Tensor x = input({16, 16});
   Tensor y = x;
