@@ -25,7 +25,7 @@ struct Row {
   std::string_view name;
   Arguments arguments;
 };
-constexpr Row kRows[] = {
+constexpr Row kActions[] = {
 #define ACTION(name, arguments, meaning) {#name, Arguments::arguments},
 #include "compiler/opt/actions.def"
 #undef ACTION
@@ -429,7 +429,7 @@ int next_class(const Piece& p) {
 }
 
 std::string print(const Action& a) {
-  const Row& row = kRows[static_cast<size_t>(a.kind)];
+  const Row& row = kActions[static_cast<size_t>(a.kind)];
   switch (row.arguments) {
     case Arguments::none:
       return fmt::format("{}({})", row.name, a.axis_class);
@@ -452,11 +452,11 @@ Action parse_action(std::string_view text) {
     numbers.push_back(parse_number(rest.substr(0, comma), text));
     rest = comma == std::string_view::npos ? std::string_view() : rest.substr(comma + 1);
   }
-  for (size_t k = 0; k < std::size(kRows); ++k) {
-    if (kRows[k].name != name) continue;
+  for (size_t k = 0; k < std::size(kActions); ++k) {
+    if (kActions[k].name != name) continue;
     Action a;
     a.kind = static_cast<ActionKind>(k);
-    const Arguments arguments = kRows[k].arguments;
+    const Arguments arguments = kActions[k].arguments;
     if (arguments != Arguments::list &&
         numbers.size() != (arguments == Arguments::none ? size_t{1} : size_t{2}))
       throw UsageError(fmt::format("[action] \"{}\" has a wrong number of arguments", text));
