@@ -61,8 +61,11 @@ bool merge_one(Arena& arena, Piece& piece) {
     const Stage& inner = piece.stages[size_t(addend->stage->arg().value)];
     if (inner.op != ir::ReduceOp::sum || inner.accumulator != outer.accumulator) continue;
     if (readers.at(addend->stage) != 1 || readers.at(outer.value) != 1) continue;
-    outer.value = addend->condition ? arena.where(addend->condition, inner.value, outer.value->source(2)) : inner.value;
-    outer.reduce_axes.insert(outer.reduce_axes.end(), inner.reduce_axes.begin(), inner.reduce_axes.end());
+    outer.value = addend->condition
+                      ? arena.where(addend->condition, inner.value, outer.value->source(2))
+                      : inner.value;
+    outer.reduce_axes.insert(outer.reduce_axes.end(), inner.reduce_axes.begin(),
+                             inner.reduce_axes.end());
     return true;
   }
   return false;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A sum of sums is one sum over both: sum_k sum_j x = sum_kj x. The gradient of a convolution becomes
-// one reduction over channels and taps, without a partial result for each tap.
+// A sum of sums is one sum over both: sum_k sum_j x = sum_kj x. The gradient of a convolution
+// becomes one reduction over channels and taps, without a partial result for each tap.
 #pragma once
 
 #include "compiler/schedule/kernel.h"

@@ -36,11 +36,11 @@ void install() {
   static std::mutex mutex;
   std::lock_guard lock(mutex);
   for (const int signal : kSignals) {
-    struct sigaction now {};
+    struct sigaction now{};
     sigaction(signal, nullptr, &now);
     if ((now.sa_flags & SA_SIGINFO) && now.sa_sigaction == on_fault) continue;
     previous[signal] = now;
-    struct sigaction action {};
+    struct sigaction action{};
     action.sa_sigaction = on_fault;
     // NODEFER: the jump back does not restore the mask, which keeps sigsetjmp cheap.
     action.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER;
