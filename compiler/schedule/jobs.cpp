@@ -131,16 +131,21 @@ void JobMaker::depend() {
   }
 }
 
-/// Only in-place writes can make a cycle: one of those that could not be ordered.
+/// Only in-place writes can make a cycle: the first of those that could not be ordered, by job
+/// number (the set is in order of addresses, which differ from run to run).
 const Node* JobMaker::assign_in_cycle() const {
   const std::vector<int> order = graph_.order();
   const std::set<int> ordered(order.begin(), order.end());
-  for (const Node* assign : graph_.in_place)
-    if (const auto it = finisher_.find(assign);
-        it != finisher_.end() && !ordered.contains(it->second))
-      return assign;
-  CHECK_INVARIANT(false, "a cycle without in-place writes");
-  return nullptr;
+  const Node* first = nullptr;
+  int number = int(graph_.jobs.size());
+  for (const Node* assign : graph_.in_place) {
+    const auto it = finisher_.find(assign);
+    if (it == finisher_.end() || ordered.contains(it->second) || it->second >= number) continue;
+    first = assign;
+    number = it->second;
+  }
+  CHECK_INVARIANT(first, "a cycle without in-place writes");
+  return first;
 }
 
 /// Whether `to` must come after `from`; with skip_direct, through at least one other job.
