@@ -32,7 +32,8 @@ struct Line {
 };
 std::string to_text(const Line& line);
 
-/// `de ad be ef` in groups of four bytes, at most `limit_B` of them, then `…+N bytes`.
+/// `deadbeef 00112233`: in memory order, in groups of four bytes, at most `limit_B` of them, then
+/// `…+N bytes`.
 std::string hex_bytes(Bytes bytes, std::size_t limit_B = 64);
 
 /// What a decoder may ask about the traced process.
