@@ -63,7 +63,7 @@ class Program {
       case 3:
         return bounded(x).exp();
       case 4:
-        return x.abs().sqrt();
+        return (x.abs() + 0.25).sqrt();  // at 0 it would magnify a rounding without limit
       case 5:
         return x.sigmoid();
       case 6:
@@ -77,7 +77,7 @@ class Program {
 
   /// b brought to broadcast with a: its axes cut to a's extents or to 1.
   static Tensor fit(const Tensor& a, Tensor b) {
-    while (b.ndim() > a.ndim()) b = b.select(0, 0);
+    while (b.ndim() > a.ndim()) b = b.dim(0) > 0 ? b.select(0, 0) : b.sum(0);
     for (int64_t i = 0; i < b.ndim(); ++i) {
       const int64_t want = a.dim(a.ndim() - b.ndim() + i);
       if (b.dim(i) != want) b = b.dim(i) > want ? b.slice(i, 0, want) : b.slice(i, 0, 1);
