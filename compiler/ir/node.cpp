@@ -273,7 +273,8 @@ void Node::set_realized(const Ref& buffer) const {
     release(buffer.get());
 }
 
-std::vector<const Node*> topological_order(std::span<const Node* const> roots) {
+std::vector<const Node*> topological_order(std::span<const Node* const> roots,
+                                           const Node* (*resolve)(const Node*)) {
   struct Frame {
     const Node* node;
     size_t next;
@@ -288,6 +289,7 @@ std::vector<const Node*> topological_order(std::span<const Node* const> roots) {
       Frame& top = stack.back();
       if (top.next < top.node->sources().size()) {
         const Node* s = top.node->source(top.next++);
+        if (resolve) s = resolve(s);
         if (seen.insert(s).second) stack.push_back({s, 0});
       } else {
         order.push_back(top.node);

@@ -189,7 +189,9 @@ Interval infer_interval(Op, DType, std::span<const Node* const> sources, const A
 /// All values a dtype can hold, as far as int64 reaches.
 Interval full_interval(DType);
 
-/// Reachable nodes, sources before users, each once; iterative.
-std::vector<const Node*> topological_order(std::span<const Node* const> roots);
+/// Reachable nodes, sources before users, each once; iterative. With `resolve`, each source counts
+/// as the node it names; the roots are taken as they are.
+std::vector<const Node*> topological_order(std::span<const Node* const> roots,
+                                           const Node* (*resolve)(const Node*) = nullptr);
 
 }  // namespace tiny::ir

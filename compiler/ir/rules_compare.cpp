@@ -77,17 +77,36 @@ int64_t radix(const Term& t) {
   return t.coefficient < 0 ? -t.coefficient : t.coefficient;
 }
 
-/// The terms whose coefficients g divides, divided by it, and the others.
-std::pair<LinearTerms, LinearTerms> multiples_and_rest(const LinearTerms& sum, int64_t g) {
+/// sum == g*x + y, with y in a known range.
+struct Split {
+  int64_t g;
   LinearTerms x, y;
-  x.dtype = y.dtype = sum.dtype;
+  WideRange range;
+};
+
+/// The terms whose coefficients g divides, divided by it, and the others; none where that is all.
+std::optional<Split> split_by(const LinearTerms& sum, int64_t g) {
+  Split s{g, {}, {}, {}};
+  s.x.dtype = s.y.dtype = sum.dtype;
   for (const Term& t : sum.terms) {
     if (t.coefficient % g == 0)
-      x.terms.push_back({t.node, t.coefficient / g});
+      s.x.terms.push_back({t.node, t.coefficient / g});
     else
-      y.terms.push_back(t);
+      s.y.terms.push_back(t);
   }
-  return {std::move(x), std::move(y)};
+  const auto range = wide_range(s.y);
+  if (s.y.terms.empty() || !range) return std::nullopt;
+  s.range = *range;
+  return s;
+}
+
+/// One split for each coefficient that may serve as a radix.
+std::vector<Split> splits(const LinearTerms& sum) {
+  std::vector<Split> result;
+  for (const Term& pivot : sum.terms)
+    if (const int64_t g = radix(pivot); g > 1)
+      if (auto s = split_by(sum, g)) result.push_back(std::move(*s));
+  return result;
 }
 
 /// g*x < k = x < ceil(k/g); g*x == k = false where g does not divide k
@@ -107,14 +126,9 @@ const Node* small_terms_leave(Arena& arena, const Node* n) {
   if (!is_order(n->op())) return nullptr;
   const auto r = relation(n);
   if (!r) return nullptr;
-  for (const Term& pivot : r->sum.terms) {
-    const int64_t g = radix(pivot);
-    if (g <= 1) continue;
-    const auto [x, y] = multiples_and_rest(r->sum, g);
-    const auto range = wide_range(y);
-    if (y.terms.empty() || !range) continue;
-    const Wide m = -floor_div(range->lo - r->bound, Wide(g));
-    if (m != -floor_div(range->hi - r->bound, Wide(g)) || !fits(DType::i64, m)) continue;
+  for (const auto& [g, x, y, range] : splits(r->sum)) {
+    const Wide m = -floor_div(range.lo - r->bound, Wide(g));
+    if (m != -floor_div(range.hi - r->bound, Wide(g)) || !fits(DType::i64, m)) continue;
     return changed(n, written(arena, n->op(), x, static_cast<int64_t>(m)));
   }
   return nullptr;
@@ -145,12 +159,8 @@ const Node* digits_equal(Arena& arena, const Node* n) {
   if (n->op() != Op::CMPEQ) return nullptr;
   const auto r = relation(n);
   if (!r) return nullptr;
-  for (const Term& pivot : r->sum.terms) {
-    const int64_t g = radix(pivot);
-    if (g <= 1) continue;
-    const auto [x, y] = multiples_and_rest(r->sum, g);
-    const auto range = wide_range(y);
-    if (y.terms.empty() || !range || range->lo < 0 || range->hi >= g) continue;
+  for (const auto& [g, x, y, range] : splits(r->sum)) {
+    if (range.lo < 0 || range.hi >= g) continue;
     const Node* high = written(arena, Op::CMPEQ, x, floor_div(r->bound, g));
     const Node* low = written(arena, Op::CMPEQ, y, floor_mod(r->bound, g));
     if (high && low) return arena.logical_and(high, low);

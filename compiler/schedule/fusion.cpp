@@ -13,8 +13,9 @@ using ir::OpKind;
 
 // Longer chains of element-wise ops are cut: code size and compile time grow with them.
 constexpr int kMaxDepth = 200;
-// An element-wise value this heavy is worth testing for storage when it is read more than once.
-constexpr double kHeavy = 12;
+// An element-wise value this heavy (in op_weight) is worth testing for storage when it is read more
+// than once.
+constexpr double kHeavy = 3;
 
 bool is_elementwise(Op op) {
   const OpKind kind = ir::info(op).kind;
@@ -136,7 +137,7 @@ void Fuser::store_candidates() {
     weight[n] = std::min(w, 1e6);
     if (n->op() == Op::REDUCE)
       store(epilogue_end(n));
-    else if (is_elementwise(n->op()) && !uniform_value(n) && weight[n] >= kHeavy / 4 &&
+    else if (is_elementwise(n->op()) && !uniform_value(n) && weight[n] >= kHeavy &&
              read_repeatedly(n))
       store(n);
   }

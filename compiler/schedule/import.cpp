@@ -2,7 +2,6 @@
 #include "compiler/schedule/import.h"
 
 #include <unordered_map>
-#include <unordered_set>
 
 namespace tiny {
 namespace {
@@ -20,31 +19,6 @@ void hash_node(Hasher& hasher, const Node* node,
   for (const Node* source : node->sources()) hasher.add(ids.at(resolved(source)));
 }
 
-/// ir::topological_order through `resolved`.
-std::vector<const Node*> resolved_order(std::span<const Node* const> roots) {
-  struct Frame {
-    const Node* node;
-    size_t next;
-  };
-  std::vector<const Node*> order;
-  std::unordered_set<const Node*> seen;
-  std::vector<Frame> stack;
-  for (const Node* root : roots) {
-    if (seen.insert(root).second) stack.push_back({root, 0});
-    while (!stack.empty()) {
-      Frame& top = stack.back();
-      if (top.next < top.node->sources().size()) {
-        const Node* source = resolved(top.node->source(top.next++));
-        if (seen.insert(source).second) stack.push_back({source, 0});
-      } else {
-        order.push_back(top.node);
-        stack.pop_back();
-      }
-    }
-  }
-  return order;
-}
-
 }  // namespace
 
 const Node* resolved(const Node* n) {
@@ -55,7 +29,7 @@ const Node* resolved(const Node* n) {
 GraphView view_graph(std::span<const Node* const> roots) {
   GraphView view;
   for (const Node* root : roots) view.roots.push_back(resolved(root));
-  view.order = resolved_order(view.roots);
+  view.order = ir::topological_order(view.roots, resolved);
   std::unordered_map<const Node*, uint32_t> ids;
   ids.reserve(view.order.size());
   Hasher hasher;
