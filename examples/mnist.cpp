@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Trains a convolutional network on MNIST, or on Fashion-MNIST, whose files look the same.
-#include "examples/command_line.h"
-#include "examples/training.h"
+#include "examples/training_program.h"
 
 using namespace tiny;
 
@@ -22,11 +21,10 @@ struct Net {
 };
 
 struct Options {
-  examples::TrainingOptions training{.epochs = 4, .batch = 128};
-  uint64_t seed = 1;
+  examples::RunOptions run{.training = {.epochs = 4, .batch = 128}};
   int64_t limit = 0;
   double rate = 1e-3;
-  std::string data, out, device;
+  std::string data;
 };
 
 data::Dataset first(const data::Dataset& set, int64_t limit) {
@@ -36,21 +34,14 @@ data::Dataset first(const data::Dataset& set, int64_t limit) {
 }
 
 void train_mnist(const Options& options) {
-  examples::choose_device(options.device);
-  if (!options.out.empty()) examples::require_writable(options.out);
+  examples::begin(options.run);
   const data::Dataset seen = first(data::mnist(options.data, data::train), options.limit);
   const data::Dataset unseen = first(data::mnist(options.data, data::test), options.limit);
   realize({seen.images, seen.labels, unseen.images, unseen.labels});
-  examples::print_device();
-  manual_seed(options.seed);
   const Net net;
   optim::Adam adam{nn::parameters(net), {.lr = options.rate}};
-  const auto report = examples::train(net, adam, seen, options.training);
-  examples::print_report(report, examples::accuracy(net, unseen));
-  if (options.out.empty()) return;
-  const nn::NamedTensors state = net.state();
-  save_safetensors(options.out, {state.begin(), state.end()});
-  fmt::print("weights {}\n", options.out);
+  const auto report = examples::train(net, adam, seen, options.run.training);
+  examples::finish(options.run, net, report, unseen);
 }
 
 }  // namespace
@@ -59,14 +50,9 @@ int main(int argc, char** argv) {
   Options options;
   CLI::App app{"Trains a convolutional network on MNIST or Fashion-MNIST", "mnist"};
   app.add_option("--data", options.data, "folder with the four files; default TINY_DATA");
-  app.add_option("--epochs", options.training.epochs, "times through the training images")
-      ->check(CLI::Range(1, 10000));
-  app.add_option("--batch", options.training.batch, "images a step")->check(CLI::Range(1, 1 << 20));
   app.add_option("--rate", options.rate, "the optimizer's step size")->check(CLI::PositiveNumber);
   app.add_option("--limit", options.limit, "use only the first N images; 0 uses all")
       ->check(CLI::Range(int64_t{0}, int64_t{1} << 40));
-  app.add_option("--seed", options.seed, "of the random numbers")->check(CLI::NonNegativeNumber);
-  app.add_option("--out", options.out, "where the weights go; default nowhere");
-  app.add_option("--device", options.device, "as DEV: CPU, NULL, …");
+  examples::add_options(app, options.run);
   return examples::run(app, argc, argv, [&] { train_mnist(options); });
 }
