@@ -3,7 +3,6 @@
 
 #include <fmt/format.h>
 #include <rt_tiny/runtime/base/elf.h>
-#include <rt_tiny/runtime/base/host_cpu.h>
 
 #include <cmath>
 #include <cstring>
@@ -11,6 +10,7 @@
 
 #include "compiler/ir/scalar.h"
 #include "compiler/lower/interpret_kernel.h"
+#include "drivers/cpu/target.h"
 
 namespace tiny::test {
 
@@ -435,19 +435,7 @@ std::vector<Sample> samples() {
   return out;
 }
 
-Target host_target() {
-  Target t;
-  t.arch = host_arch();
-  t.triple = host_triple();
-  t.cpu = "native";
-  t.features = host_cpu_key();
-  t.is_cpu = true;
-  t.vector_B = host_vector_B();
-  t.vector_registers = host_vector_registers();
-  t.parallelism = 2;
-  t.has_fma = host_has_fma();
-  return t;
-}
+Target host_target() { return cpu::host_cpu_target(2); }
 
 Bytes make_buffers(const Kernel& k, uint64_t seed) {
   std::mt19937_64 random(seed);
