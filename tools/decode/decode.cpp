@@ -2,7 +2,10 @@
 #include "tools/decode/decode.h"
 
 #include <fmt/format.h>
+#include "tools/decode/table.h"
+
 #include <algorithm>
+#include <cstring>
 #include <utility>
 
 namespace tiny::decode {
@@ -32,6 +35,43 @@ std::string to_text(const Line& line) {
     text += field.text;
   }
   return text;
+}
+
+std::string enum_text(std::uint64_t value, std::span<const NamedValue> names) {
+  for (const NamedValue& named : names)
+    if (named.value == value) return std::string(named.name);
+  return number_text(value);
+}
+
+std::string flags_text(std::uint64_t value, std::span<const NamedValue> names) {
+  std::string text;
+  std::uint64_t rest = value;
+  for (const NamedValue& named : names) {
+    if (named.value == 0 || (rest & named.value) != named.value) continue;
+    text += (text.empty() ? "" : "|") + std::string(named.name);
+    rest &= ~named.value;
+  }
+  if (text.empty()) return number_text(value);
+  return rest ? text + fmt::format("|{:#x}", rest) : text;
+}
+
+std::string result_text(std::int64_t result) {
+#ifdef __GLIBC__
+  if (result < 0 && result > -4096)
+    if (const char* name = strerrorname_np(static_cast<int>(-result)))
+      return fmt::format("-{}", name);
+#endif
+  return fmt::format("{}", result);
+}
+
+std::string ioc_text(std::uint32_t request) {
+  static constexpr const char* kDirections[] = {"NONE", "W", "R", "RW"};
+  const std::uint32_t type = ioc_type(request);
+  const std::string letter = type > 0x20 && type < 0x7f
+                                 ? fmt::format("'{}'", static_cast<char>(type))
+                                 : fmt::format("{:#x}", type);
+  return fmt::format("_IOC({},{},{:#x},{})", kDirections[request >> 30], letter, ioc_nr(request),
+                     ioc_size_B(request));
 }
 
 std::string hex_bytes(Bytes bytes, std::size_t limit_B) {

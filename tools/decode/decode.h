@@ -31,6 +31,26 @@ struct Line {
   void add_hex(std::string_view field, std::uint64_t value);
 };
 std::string to_text(const Line& line);
+using Lines = std::vector<Line>;
+
+/// A value's name, or the name of the bits under a mask of flags.
+struct NamedValue {
+  std::string_view name;
+  std::uint64_t value = 0;
+};
+/// The name of `value`, else the number.
+std::string enum_text(std::uint64_t value, std::span<const NamedValue> names);
+/// `A|B|0x80`: names of the bits that are set, in the order of `names`, the rest as a number.
+std::string flags_text(std::uint64_t value, std::span<const NamedValue> names);
+/// What a system call returned: `0`, `17`, `-EINVAL`.
+std::string result_text(std::int64_t result);
+/// A request by its parts: `_IOC(RW,'K',0x99,24)`.
+std::string ioc_text(std::uint32_t request);
+
+/// The parts of a request (asm-generic/ioctl.h).
+constexpr std::uint32_t ioc_nr(std::uint32_t request) { return request & 0xff; }
+constexpr std::uint32_t ioc_type(std::uint32_t request) { return request >> 8 & 0xff; }
+constexpr std::uint32_t ioc_size_B(std::uint32_t request) { return request >> 16 & 0x3fff; }
 
 /// `deadbeef 00112233`: in memory order, in groups of four bytes, at most `limit_B` of them, then
 /// `…+N bytes`.

@@ -56,6 +56,23 @@ TEST_CASE("bytes are shown in groups of four up to a limit") {
   CHECK(hex_bytes(bytes_of({1, 2}), 0) == "…+2 bytes");
 }
 
+TEST_CASE("values, flags, results and requests have names") {
+  constexpr NamedValue kNames[] = {{"ZERO", 0}, {"A", 1}, {"BC", 6}, {"D", 8}};
+  CHECK(enum_text(8, kNames) == "D");
+  CHECK(enum_text(0, kNames) == "ZERO");
+  CHECK(enum_text(0x20, kNames) == "0x20");
+  CHECK(flags_text(0, kNames) == "0");
+  CHECK(flags_text(7, kNames) == "A|BC");
+  CHECK(flags_text(0x4a, kNames) == "D|0x42");
+  CHECK(flags_text(0x40, kNames) == "0x40");
+  CHECK(result_text(0) == "0");
+  CHECK(result_text(17) == "17");
+  CHECK(result_text(-22) == "-EINVAL");
+  CHECK(result_text(-3000) == "-3000");
+  CHECK(ioc_text(0xc0184b0c) == "_IOC(RW,'K',0xc,24)");
+  CHECK(ioc_text(0x00000981) == "_IOC(NONE,0x9,0x81,0)");
+}
+
 TEST_CASE("an attachment is found by its address only") {
   const auto data = bytes_of({1});
   const Attachment attachments[] = {{0x10, data, {}}, {0x20, {}, data}};
