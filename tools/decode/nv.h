@@ -58,15 +58,19 @@ Line decode_uvm_ioctl(const IoctlCall& call, NvState& state, const Symbols& symb
 /// Bytes of the argument of a UVM call, of which the request says nothing: the largest of all
 /// driver versions; 0 for unknown numbers.
 std::size_t uvm_argument_size(std::uint32_t request);
-/// Memory that the argument points to: control and allocation parameters, the inner frame of
-/// NV_ESC_IOCTL_XFER_CMD. Sizes are clamped to kMaxFollowed_B.
-std::vector<Range> follow_nv(std::uint32_t request, Bytes argument);
-/// The second step: what the parameters of control `cmd` point to.
+/// Memory that `argument`, and what is already in `known`, points to and that is not in `known`
+/// yet: control and allocation parameters, lists that known controls point to, the inner frame of
+/// NV_ESC_IOCTL_XFER_CMD. A recorder asks until nothing comes back; for what it cannot read it adds
+/// an attachment without bytes. Sizes are clamped to kMaxFollowed_B.
+std::vector<Range> follow_nv(std::uint32_t request, Bytes argument,
+                             std::span<const Attachment> known = {});
+std::vector<Range> follow_uvm(std::uint32_t request, Bytes argument,
+                              std::span<const Attachment> known = {});
+/// What the parameters of control `cmd` point to.
 std::vector<Range> follow_nv_nested(std::uint32_t cmd, Bytes params);
-/// Both as one walk: call with the bytes of what follow_nv returned, in that order, and with what
-/// this returns in turn until it returns nothing (three steps at most).
+/// One step for callers that go from attachment to attachment: what `attached`, one of the ranges
+/// that follow_nv or this returned, points to.
 std::vector<Range> follow_nv_next(std::uint32_t request, Bytes argument, Bytes attached);
-std::vector<Range> follow_uvm(std::uint32_t request, Bytes argument);
 inline constexpr std::uint64_t kMaxFollowed_B = 64 * 1024;
 
 /// Segments of pushbuffer that ring entries (two words each) refer to. `extended_base` is bits

@@ -7,7 +7,7 @@
 #include "tools/decode/nv_words.h"
 
 #include <algorithm>
-#include <array>
+#include <utility>
 
 namespace tiny::decode {
 namespace nv {
@@ -120,6 +120,21 @@ std::vector<Range> follow_frame(std::uint32_t number, std::uint32_t size_B, Byte
   return ranges;
 }
 
+const Attachment* find(std::span<const Attachment> known, std::uint64_t address) {
+  for (const Attachment& attachment : known)
+    if (attachment.address == address) return &attachment;
+  return nullptr;
+}
+
+void append(std::vector<Range>& ranges, const std::vector<Range>& more) {
+  ranges.insert(ranges.end(), more.begin(), more.end());
+}
+
+std::vector<Range> without(std::vector<Range> ranges, std::span<const Attachment> known) {
+  std::erase_if(ranges, [&](const Range& range) { return find(known, range.address); });
+  return ranges;
+}
+
 std::uint32_t frame_size(std::uint32_t request, Bytes argument) {
   return escape_size(request) ? escape_size(request) : static_cast<std::uint32_t>(argument.size());
 }
@@ -132,9 +147,24 @@ std::size_t uvm_argument_size(std::uint32_t request) {
   return 0;
 }
 
-std::vector<Range> follow_nv(std::uint32_t request, Bytes argument) {
+std::vector<Range> follow_nv(std::uint32_t request, Bytes argument,
+                             std::span<const Attachment> known) {
   if (!is_escape(request)) return {};
-  return follow_frame(escape_number(request), frame_size(request, argument), argument);
+  std::uint32_t number = escape_number(request), size_B = frame_size(request, argument);
+  std::vector<Range> ranges = follow_frame(number, size_B, argument);
+  if (number == kXferCmd) {
+    const Attachment* frame = find(known, read_at<std::uint64_t>(argument, 8));
+    number = read_at<std::uint32_t>(argument, 0);
+    if (frame && number != kXferCmd) {
+      size_B = read_at<std::uint32_t>(argument, 4);
+      argument = frame->before;
+      append(ranges, follow_frame(number, size_B, argument));
+    }
+  }
+  if (number == kRmControl)
+    if (const Attachment* params = find(known, read_at<std::uint64_t>(argument, 0x10)))
+      append(ranges, follow_nv_nested(read_at<std::uint32_t>(argument, 8), params->before));
+  return without(std::move(ranges), known);
 }
 
 std::vector<Range> follow_nv_nested(std::uint32_t cmd, Bytes params) {
@@ -152,11 +182,12 @@ std::vector<Range> follow_nv_next(std::uint32_t request, Bytes argument, Bytes a
   if (number == kRmControl) return follow_nv_nested(read_at<std::uint32_t>(argument, 8), attached);
   if (number != kXferCmd) return {};
   const std::uint32_t inner = read_at<std::uint32_t>(argument, 0);
-  if (inner == kXferCmd) return {};
+  if (inner == kXferCmd || attached.size() != read_at<std::uint32_t>(argument, 4)) return {};
   return follow_frame(inner, read_at<std::uint32_t>(argument, 4), attached);
 }
 
-std::vector<Range> follow_uvm(std::uint32_t request, Bytes argument) {
+std::vector<Range> follow_uvm(std::uint32_t request, Bytes argument,
+                              std::span<const Attachment> known) {
   // UVM_TOOLS_GET_PROCESSOR_UUID_TABLE and _V2 fill a table of 16-byte UUIDs.
   constexpr std::uint32_t kUuidTable = 0x40, kUuidTableV2 = 0x4d;
   constexpr std::uint64_t kUuid_B = 16, kProcessors = 33, kProcessorsV2 = 257;
@@ -164,7 +195,7 @@ std::vector<Range> follow_uvm(std::uint32_t request, Bytes argument) {
   if (request == kUuidTable || request == kUuidTableV2)
     add_range(ranges, read_at<std::uint64_t>(argument, 0),
               kUuid_B * (request == kUuidTable ? kProcessors : kProcessorsV2));
-  return ranges;
+  return without(std::move(ranges), known);
 }
 
 // ---- Submissions ----

@@ -305,7 +305,7 @@ std::string escape_text(std::uint32_t number, std::string_view branch) {
 }
 
 void add_end(Line& line, const IoctlCall& call, NvState& state) {
-  if (call.result != 0) line.add("result", fmt::format("{}", call.result));
+  if (call.result != 0) line.add("result", result_text(call.result));
   if (std::string note = state.take_note(); !note.empty())
     line.add("note", fmt::format("\"{}\"", note));
 }
@@ -348,9 +348,9 @@ Line decode_xfer(const Call& outer) {
 Line decode_nvidia_ioctl(const IoctlCall& call, NvState& state, const Symbols& symbols) {
   Line line;
   if (!is_escape(call.request)) {
-    line.name = fmt::format("ioctl_{:#010x}", call.request);
+    line.name = ioc_text(call.request);
     add_raw(line, "data", call.before, call.after);
-    if (call.result != 0) line.add("result", fmt::format("{}", call.result));
+    if (call.result != 0) line.add("result", result_text(call.result));
     return line;
   }
   const std::uint32_t number = escape_number(call.request);
@@ -367,7 +367,7 @@ Line decode_nvidia_ioctl(const IoctlCall& call, NvState& state, const Symbols& s
       return line;
     }
   }
-  if (call.result != 0) line.add("result", fmt::format("{}", call.result));
+  if (call.result != 0) line.add("result", result_text(call.result));
   return line;
 }
 

@@ -18,6 +18,9 @@ constexpr std::uint32_t kSubchannels = 8;
 /// Inline data kept to look for a descriptor, in words; larger uploads are not one.
 constexpr std::size_t kMaxInlineWords = 1024;
 
+/// From this number of fields on, a method's zero fields are left out, but for what it is to do.
+constexpr std::size_t kManyFields = 6;
+
 /// The two methods that set the halves of an address.
 struct AddressPair {
   std::uint32_t high, low, shift;
@@ -133,11 +136,14 @@ void add_fields(Line& line, const MethodMatch& match, std::uint32_t data) {
     line.add_hex("data", data);
     return;
   }
+  const auto& fields = match.method->fields;
   std::uint64_t rest = data;
-  for (const ValueField& field : match.method->fields) {
+  for (const ValueField& field : fields) {
     const std::uint64_t mask = mask_of(field);
     rest &= ~mask;
-    line.add(field.name, field_text(field, (data & mask) >> field.lo));
+    const bool always =
+        fields.size() < kManyFields || &field == &fields.front() || field.name == "OPERATION";
+    if (always || data & mask) line.add(field.name, field_text(field, (data & mask) >> field.lo));
   }
   if (rest) line.add_hex("unk", rest);
 }
