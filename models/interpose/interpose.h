@@ -36,8 +36,7 @@ namespace tiny::interpose {
 /// >= 0, or -errno. Addresses are below 2^63.
 using Result = std::int64_t;
 
-// ---- devices
-// --------------------------------------------------------------------------------------
+// ---- devices ----
 
 struct MapRequest {
   void* address = nullptr;  ///< the hint; the place itself with MAP_FIXED in flags
@@ -89,8 +88,7 @@ struct Opened {
   int error = 0;               ///< positive errno
 };
 
-// ---- served paths
-// -----------------------------------------------------------------------------------
+// ---- served paths ----
 
 /// Files, directories, links and devices by absolute path. Directories above an entry make
 /// themselves. May be changed while mounted, from any thread. Adding an entry anew replaces it.
@@ -122,7 +120,7 @@ class Tree {
 void mount(std::string_view prefix, std::shared_ptr<Tree> tree);
 void unmount(std::string_view prefix);  ///< open descriptors live on
 
-// ---- observed paths -----------------------------------------------------------------------------
+// ---- observed paths ----
 
 enum class Op : std::uint8_t {
   open,
@@ -142,7 +140,7 @@ enum class Op : std::uint8_t {
 struct Call {
   Op op = Op::open;
   const char* function = "";      ///< as the program called it: "openat", "open64", "syscall"
-  std::string_view path;          ///< of the open; in later calls, that of the description
+  std::string_view path{};        ///< of the open; in later calls, that of the description
   std::uint64_t description = 0;  ///< counted from 1, shared by dups; 0 before an open succeeded
   int fd = -1;                    ///< open: -1 before, the new one after
   int new_fd = -1;                ///< dup: after
@@ -157,7 +155,7 @@ struct Call {
   std::uint64_t offset_B = 0;     ///< mmap; read and write: where the call gave one
   std::uint64_t mapping = 0;      ///< mmap: after, as in MappedPart
   std::span<const MappedPart>
-      parts;          ///< munmap, mremap, mprotect: the observed parts that it meets
+      parts{};        ///< munmap, mremap, mprotect: the observed parts that it meets
   Result result = 0;  ///< after: what the call returned, or -errno
 };
 
@@ -176,8 +174,7 @@ class Observer {
 void observe(std::string_view prefix, std::shared_ptr<Observer> observer);
 void unobserve(std::string_view prefix);
 
-// ---- for handlers
-// ---------------------------------------------------------------------------------
+// ---- for handlers ----
 
 /// While one lives, calls of this thread go to the real functions.
 class PassThrough {
