@@ -32,7 +32,8 @@ class Decoder {
 
  private:
   void legacy_prefixes() {
-    for (;; ++at_) switch (*at_) {
+    for (; at_ - start_ < 14; ++at_)  // an instruction has at most 15 bytes
+      switch (*at_) {
         case 0x66:
           operand16_ = true;
           break;
