@@ -30,6 +30,8 @@ void measure(const Kernel& kernel, bool noopt) {
   test::Bytes buffers = test::make_buffers(kernel, 1);
   std::vector<void*> kernarg;
   for (auto& b : buffers) kernarg.push_back(b.data());
+  std::vector<uint8_t> scratch(binary.scratch_B + 64);
+  void* const scratch_start = scratch.data() + (-reinterpret_cast<uintptr_t>(scratch.data()) & 63);
   const int64_t groups = binary.groups[0].evaluate({});
   double best = 1e9;
   const auto begin = Clock::now();
@@ -37,7 +39,7 @@ void measure(const Kernel& kernel, bool noopt) {
     const auto start = Clock::now();
     for (int64_t g = 0; g < groups; ++g) {
       const int64_t group[3] = {g, 0, 0};
-      entry(kernarg.data(), group, nullptr);
+      entry(kernarg.data(), group, scratch_start);
     }
     best = std::min(best, seconds(Clock::now() - start));
   }
@@ -69,6 +71,9 @@ int main(int argc, char** argv) {
       conv_grad_weight(64, 64, 64, 8, 3),
       softmax(512, 10),
       softmax(64, 1000),
+      softmax(4096, 1000),
+      softmax_kept(4096, 1000),
+      attention(16, 128, 128, 64),
       add(1 << 16, tiny::DType::f32),
       full_sum(1 << 16),
       row_sum(256, 256),

@@ -749,6 +749,8 @@ void Renderer::function(size_t piece) {
     const KernelBuffer& b = code_.buffers[static_cast<size_t>(f_->buffers[i])];
     parameters += fmt::format("ptr noalias {}%v{}, ", b.written ? "" : "readonly ", f_->bases[i]);
   }
+  for (const lower::Function::Local& l : f_->locals)
+    parameters += fmt::format("ptr noalias align 64 %v{}, ", l.base);
   for (int v = 0; v < code_.variables; ++v) parameters += fmt::format("i64 %var{}, ", v);
   out_ += fmt::format("define internal void @{}.p{}({}i64 %v{}) noinline nounwind {{\n", code_.name,
                       piece, parameters, f_->group);
@@ -766,6 +768,8 @@ void Renderer::call_piece(size_t p, int64_t first) {
     args += fmt::format("{} {}, ", type, let("load {}, ptr {}, align 8", type, place));
   };
   for (int b : f.buffers) argument(static_cast<size_t>(b), "ptr");
+  for (const lower::Function::Local& l : f.locals)
+    args += fmt::format("ptr {}, ", let("getelementptr i8, ptr %scratch, i64 {}", l.offset_B));
   for (int v = 0; v < code_.variables; ++v)
     argument(code_.buffers.size() + static_cast<size_t>(v), "i64");
   const std::string group = let("sub i64 %g, {}", first);

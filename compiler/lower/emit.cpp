@@ -32,6 +32,9 @@ __extension__ typedef __int128 Wide;
 constexpr int64_t kGroupsPerThread = 4;
 /// Independent accumulators a reduction wants when its tile is small: latency 4, two units.
 constexpr int64_t kChains = 8;
+/// A local array has at least so many elements: a vector may be read at its start.
+constexpr int64_t kLeastElements = 64;
+constexpr int64_t kSlotAlign_B = 64;
 /// Conditions nested deeper than this are evaluated at run time.
 constexpr int kMaxDecideDepth = 16;
 
@@ -57,6 +60,7 @@ struct Scope {
   Id index = -1;
   Block block;
   std::unordered_map<Key, Id, KeyHash> memo;
+  std::set<std::pair<int64_t, int64_t>> filled;  ///< local stage, copy: its array is complete
 };
 
 Scope* resolve(Scope* s) {
@@ -75,9 +79,19 @@ struct Address {
   int64_t offset;
 };
 
+/// An array that is read or written: a kernel buffer, or what a local stage keeps. Element i of
+/// the latter is at shift + i * scale: lanes of the other axes lie side by side.
+struct Memory {
+  int number;  ///< buffers, then local stages
+  DType dtype;
+  int64_t elements;
+  int64_t scale = 1, shift = 0;
+};
+
 /// A store whose value, address and condition are known; `lanes` > 1 is contiguous.
 struct PendingStore {
-  const Store* store;
+  DType dtype;
+  bool accumulate;
   Address address;
   Id value, valid = -1;
   int lanes = 1;
@@ -121,7 +135,8 @@ class PieceEmitter {
   int vector_axis(const Node*) const;
   int lanes_of(const Node* n) const;
   static Scope* find_scope(int64_t axis, Scope* at);
-  static Scope* home(const Node* n, Scope* at);
+  static Scope* home(const AxisSet& axes, Scope* at);
+  static Scope* home(const Node* n, Scope* at) { return home(n->axes(), at); }
   uint64_t coordinate_key(const Node* n) const;
   std::optional<int64_t> fixed_position(int64_t axis, Scope* at) const;
 
@@ -134,15 +149,15 @@ class PieceEmitter {
   Id emit_alu(const Node* n, Scope* at);
   Id emit_range(const Node* n, Scope* at);
   Id emit_load(const Node* n, Scope* at);
-  Id load(const Node* n, Address, int lanes, Id mask, Scope* where);
-  Id guarded_load(const Node* n, Address, int lanes, Id valid, Scope* where);
+  Id load(const Memory&, Address, int lanes, Id mask, Scope* where);
+  Id guarded_load(const Memory&, Address, int lanes, Id valid, Scope* where);
   Id gather(const Node* n, Scope* at);
   std::vector<Term> moving_terms(const Affine&, Scope* at, int skip_axis, int64_t* constant);
   Id total(const std::vector<Term>&);
   Id compare_lanes(const Node* n, Scope* at);
-  Address address(int buffer, const Node* index, Scope* at, int skip_axis);
+  Address address(const Memory&, const Node* index, Scope* at, int skip_axis);
   Id scaled(Id v, int64_t coefficient);
-  Id step(int buffer, Id base, Id distance);
+  Id step(DType, Id base, Id distance);
   const Affine& affine_of(const Node* n);
 
   // conditions
@@ -161,8 +176,15 @@ class PieceEmitter {
   std::vector<std::vector<int64_t>> positions(const std::vector<int>& axes) const;
   void move_to(const std::vector<int>& axes, const std::vector<int64_t>& position);
   void tile(Scope* at);
-  void prepare(const Store&, Id value, Scope* at, std::vector<PendingStore>& out);
-  void prepare_lane(const Store&, Id value, Scope* at, std::vector<PendingStore>& out);
+  /// What a Store and the filling of a local stage have in common.
+  struct Destination {
+    Memory memory;
+    const Node *index, *valid;
+    bool accumulate;
+    int lane_axis;
+  };
+  void prepare(const Destination&, Id value, Scope* at, std::vector<PendingStore>& out);
+  void prepare_lane(const Destination&, Id value, Scope* at, std::vector<PendingStore>& out);
   void commit(const PendingStore&, Scope* at);
   std::vector<std::vector<int64_t>> live_positions(const std::vector<int>& axes) const;
   void emit_stage(const Node* n, Scope* at);
@@ -198,6 +220,25 @@ class PieceEmitter {
     int64_t chains = 1;
   };
   std::vector<Folding> folding_;
+
+  /// Where a local stage's arrays lie: one for each position of the unrolled axes around it.
+  struct Slot {
+    AxisSet around;             ///< axes the arrays differ in
+    std::vector<int> unrolled;  ///< of those, the unrolled ones
+    int lane_axis = -1;         ///< of those, the vector
+    int64_t lanes = 1, copies = 1;
+    int64_t copy_elements = 0;  ///< of one array, all lanes
+    int64_t elements = 0, offset_B = 0;
+  };
+  std::unordered_map<int64_t, Slot> slots_;  ///< by local stage
+  void place_slots();
+  Memory memory_of(const Node* n) const;
+  Memory memory_of(const Slot&, int64_t stage) const;
+  int64_t copy_of(const Slot&) const;
+  void fill(const Node* n, Scope* at);
+  void fill_loops(int64_t stage, size_t i, const std::vector<std::vector<int64_t>>& copies,
+                  Scope* at);
+  void fill_tile(int64_t stage, const std::vector<std::vector<int64_t>>& copies, Scope* at);
 };
 
 PieceEmitter::PieceEmitter(const Kernel& kernel, const Piece& piece, const Target& target)
@@ -208,6 +249,7 @@ PieceEmitter::PieceEmitter(const Kernel& kernel, const Piece& piece, const Targe
   }
   for (int a : p_.domain)
     if (kind(a) == AxisKind::unroll) tile_axes_.push_back(a);
+  place_slots();
 }
 
 // ---- values
@@ -341,8 +383,7 @@ Scope* PieceEmitter::find_scope(int64_t axis, Scope* at) {
   return at;
 }
 
-Scope* PieceEmitter::home(const Node* n, Scope* at) {
-  const AxisSet axes = n->axes();
+Scope* PieceEmitter::home(const AxisSet& axes, Scope* at) {
   while (at->parent && !axes.has(at->axis)) at = at->parent;
   return at;
 }
@@ -436,7 +477,8 @@ Id PieceEmitter::emit_node(const Node* n, Scope* at) {
     case Op::LOAD:
       return emit_load(n, at);
     case Op::STAGE: {
-      if (lane_ >= 0 && vector_axis(n) >= 0) {
+      if (!n->sources().empty()) return emit_load(n, at);
+      if (lane_ >= 0) {
         const int64_t lane = std::exchange(lane_, -1);
         const Id all = eval(n, at);
         lane_ = lane;
@@ -513,7 +555,7 @@ Id PieceEmitter::scaled(Id v, int64_t coefficient) {
   return it->second;
 }
 
-Id PieceEmitter::step(int buffer, Id base, Id distance) {
+Id PieceEmitter::step(DType dtype, Id base, Id distance) {
   auto [it, fresh] = steps_.try_emplace({base, distance}, -1);
   if (!fresh) return it->second;
   Scope* a = scope_of(base);
@@ -521,8 +563,7 @@ Id PieceEmitter::step(int buffer, Id base, Id distance) {
   Instruction i;
   i.code = Code::address;
   i.args = {base, distance};
-  const Id id = push(a->depth > b->depth ? a : b, std::move(i),
-                     k_.buffers[static_cast<size_t>(buffer)].dtype, 1);
+  const Id id = push(a->depth > b->depth ? a : b, std::move(i), dtype, 1);
   f_.values[static_cast<size_t>(id)].kind = LinearValue::Kind::address;
   return it->second = id;
 }
@@ -554,19 +595,21 @@ std::vector<Term> PieceEmitter::moving_terms(const Affine& a, Scope* at, int ski
 }
 
 /// Terms are added outermost first, so that each loop adds only what it moves.
-Address PieceEmitter::address(int buffer, const Node* index, Scope* at, int skip_axis) {
+Address PieceEmitter::address(const Memory& m, const Node* index, Scope* at, int skip_axis) {
   const Affine a = affine_of(index);
   Address out{-1, a.constant};
   const std::vector<Term> terms = moving_terms(a, at, skip_axis, &out.offset);
-  auto [it, fresh] = bases_.try_emplace(buffer, -1);
+  out.offset = out.offset * m.scale + m.shift;
+  auto [it, fresh] = bases_.try_emplace(m.number, -1);
   if (fresh) {
     LinearValue v;
     v.kind = LinearValue::Kind::address;
-    v.dtype = k_.buffers[static_cast<size_t>(buffer)].dtype;
+    v.dtype = m.dtype;
     it->second = add_value(v, &scopes_.front());
   }
   out.base = it->second;
-  for (const Term& t : terms) out.base = step(buffer, out.base, scaled(t.id, t.coefficient));
+  for (const Term& t : terms)
+    out.base = step(m.dtype, out.base, scaled(t.id, t.coefficient * m.scale));
   return out;
 }
 
@@ -612,25 +655,25 @@ Id PieceEmitter::compare_lanes(const Node* n, Scope* at) {
   return alu(n->op(), DType::boolean, {narrow, other}, home(n, at));
 }
 
-Id PieceEmitter::load(const Node* n, Address a, int lanes, Id mask, Scope* where) {
+Id PieceEmitter::load(const Memory& m, Address a, int lanes, Id mask, Scope* where) {
   Instruction i;
   i.code = Code::load;
   i.args = {a.base};
   if (mask >= 0) i.args.push_back(mask);
   i.offset = a.offset;
-  return push(where, std::move(i), n->dtype(), lanes);
+  return push(where, std::move(i), m.dtype, lanes);
 }
 
 /// Reads the buffer's first elements where the condition is false: a buffer is never empty.
-Id PieceEmitter::guarded_load(const Node* n, Address a, int lanes, Id valid, Scope* where) {
+Id PieceEmitter::guarded_load(const Memory& m, Address a, int lanes, Id valid, Scope* where) {
   Instruction i;
   i.code = Code::choose;
-  i.args = {valid, a.base, bases_.at(static_cast<int>(n->arg().value))};
+  i.args = {valid, a.base, bases_.at(m.number)};
   i.offset = a.offset;
-  const Id safe = push(where, std::move(i), n->dtype(), 1);
+  const Id safe = push(where, std::move(i), m.dtype, 1);
   f_.values[static_cast<size_t>(safe)].kind = LinearValue::Kind::address;
-  const Id raw = load(n, {safe, 0}, lanes, -1, where);
-  return alu(Op::WHERE, n->dtype(), {valid, raw, zero(n->dtype(), 1)}, where);
+  const Id raw = load(m, {safe, 0}, lanes, -1, where);
+  return alu(Op::WHERE, m.dtype, {valid, raw, zero(m.dtype, 1)}, where);
 }
 
 Id PieceEmitter::gather(const Node* n, Scope* at) {
@@ -645,8 +688,10 @@ Id PieceEmitter::gather(const Node* n, Scope* at) {
   return push(home(n, at), std::move(i), n->dtype(), static_cast<int>(lanes));
 }
 
+/// LOAD, and STAGE of a local stage, whose array is filled first.
 Id PieceEmitter::emit_load(const Node* n, Scope* at) {
-  const int buffer = static_cast<int>(n->arg().value);
+  if (n->op() == Op::STAGE) fill(n, at);
+  const Memory m = memory_of(n);
   const Node* index = n->source(0);
   const Node* valid = n->sources().size() > 1 ? n->source(1) : nullptr;
   if (valid)
@@ -658,27 +703,30 @@ Id PieceEmitter::emit_load(const Node* n, Scope* at) {
   const int v = lane_ < 0 ? vector_axis(n) : -1;
   const int lanes = lanes_of(n);
   const bool masked = valid && v >= 0 && valid->axes().has(v);
-  if (v >= 0 && !masked && !index->axes().has(v)) {  // what depended on v was decided
-    const Address a = address(buffer, index, at, -1);
-    return valid ? guarded_load(n, a, 1, eval(valid, at), where) : load(n, a, 1, -1, where);
+  const bool side_by_side =
+      n->op() == Op::STAGE && v >= 0 && v == slots_.at(n->arg().value).lane_axis;
+  if (v >= 0 && !masked && !side_by_side && !index->axes().has(v)) {  // v's part was decided
+    const Address a = address(m, index, at, -1);
+    return valid ? guarded_load(m, a, 1, eval(valid, at), where) : load(m, a, 1, -1, where);
   }
   if (v >= 0) {
     const Affine& a = affine_of(index);
-    const bool contiguous = !a.tangled(v) && a.coefficient(v) == 1;
-    const bool small = k_.buffers[static_cast<size_t>(buffer)].elements < lanes;
+    const bool steps = index->axes().has(v);
+    const bool contiguous = side_by_side ? !steps : (!a.tangled(v) && a.coefficient(v) == 1);
+    const bool small = m.elements < lanes;
     if (!contiguous || (masked && !maskable(n->dtype())) || (valid && !masked && small))
       return gather(n, at);
-    const Address start = address(buffer, index, at, v);
+    const Address start = address(m, index, at, v);
     if (valid) {
       const Id condition = eval(valid, at);  // one for all lanes once a part is decided
       if (value(condition).lanes == 1 && !small)
-        return guarded_load(n, start, lanes, condition, where);
-      return load(n, start, lanes, splat(condition, lanes), where);
+        return guarded_load(m, start, lanes, condition, where);
+      return load(m, start, lanes, splat(condition, lanes), where);
     }
-    return load(n, start, lanes, -1, where);
+    return load(m, start, lanes, -1, where);
   }
-  const Address a = address(buffer, index, at, -1);
-  return valid ? guarded_load(n, a, 1, eval(valid, at), where) : load(n, a, 1, -1, where);
+  const Address a = address(m, index, at, -1);
+  return valid ? guarded_load(m, a, 1, eval(valid, at), where) : load(m, a, 1, -1, where);
 }
 
 // ---- conditions
@@ -831,6 +879,8 @@ void PieceEmitter::thread_loop(size_t i, Scope* at, Id group) {
   if (inner > 1) {
     mine = op(Op::IDIV, group, inner, true);
     group = op(Op::IMOD, group, inner, true);
+  } else {
+    group = index_constant(0);  // all further thread axes are in one piece
   }
   const Id begin = op(Op::MUL, mine, chunk);
   const Id end = op(Op::MIN, op(Op::ADD, begin, chunk), extent);
@@ -882,25 +932,32 @@ void PieceEmitter::tile(Scope* at) {
     }
   }
   std::vector<PendingStore> stores;
+  int lane_axis = -1;
+  for (int a : p_.domain)
+    if (kind(a) == AxisKind::vector) lane_axis = a;
   for (size_t i = 0; i < values.size(); ++i) {
     move_to(tile_axes_, live[i / p_.stores.size()]);
-    if (values[i].second >= 0) prepare(*values[i].first, values[i].second, at, stores);
+    if (values[i].second < 0) continue;
+    const Store& s = *values[i].first;
+    const KernelBuffer& b = k_.buffers[static_cast<size_t>(s.buffer)];
+    prepare({{s.buffer, b.dtype, b.elements}, s.index, s.valid, s.accumulate, lane_axis},
+            values[i].second, at, stores);
   }
   for (const PendingStore& s : stores) commit(s, at);
 }
 
-void PieceEmitter::prepare(const Store& s, Id v, Scope* at, std::vector<PendingStore>& out) {
-  int lane_axis = -1;
-  for (int a : p_.domain)
-    if (kind(a) == AxisKind::vector) lane_axis = a;
+void PieceEmitter::prepare(const Destination& s, Id v, Scope* at, std::vector<PendingStore>& out) {
+  const int lane_axis = s.lane_axis;
   if (lane_axis < 0) return prepare_lane(s, v, at, out);
   const Node* valid = s.valid && decide(s.valid, at) ? nullptr : s.valid;
   const Affine& a = affine_of(s.index);
   const bool masked = valid && valid->axes().has(lane_axis);
-  const bool contiguous = !a.tangled(lane_axis) && a.coefficient(lane_axis) == 1;
+  const bool side_by_side = s.memory.scale > 1;
+  const bool contiguous = side_by_side || (!a.tangled(lane_axis) && a.coefficient(lane_axis) == 1);
   const int lanes = static_cast<int>(axis(lane_axis).extent);
-  if (contiguous && (!masked || maskable(k_.buffers[static_cast<size_t>(s.buffer)].dtype))) {
-    PendingStore p{&s, address(s.buffer, s.index, at, lane_axis), splat(v, lanes), -1, lanes};
+  if (contiguous && (!masked || maskable(s.memory.dtype))) {
+    PendingStore p{s.memory.dtype,  s.accumulate, address(s.memory, s.index, at, lane_axis),
+                   splat(v, lanes), -1,           lanes};
     if (valid) p.valid = eval(valid, at);
     out.push_back(p);
     return;
@@ -912,14 +969,15 @@ void PieceEmitter::prepare(const Store& s, Id v, Scope* at, std::vector<PendingS
   lane_ = -1;
 }
 
-void PieceEmitter::prepare_lane(const Store& s, Id v, Scope* at, std::vector<PendingStore>& out) {
-  PendingStore p{&s, {}, v, -1, 1};
+void PieceEmitter::prepare_lane(const Destination& s, Id v, Scope* at,
+                                std::vector<PendingStore>& out) {
+  PendingStore p{s.memory.dtype, s.accumulate, {}, v, -1, 1};
   if (s.valid) {
     const auto c = decide(s.valid, at);
     if (c == false) return;
     if (!c) p.valid = eval(s.valid, at);
   }
-  p.address = address(s.buffer, s.index, at, -1);
+  p.address = address(s.memory, s.index, at, -1);
   out.push_back(p);
 }
 
@@ -929,9 +987,9 @@ void PieceEmitter::commit(const PendingStore& p, Scope* at) {
   Scope inside;
   inside.parent = at;
   Scope* where = branched ? &inside : at;
-  const DType t = k_.buffers[static_cast<size_t>(p.store->buffer)].dtype;
+  const DType t = p.dtype;
   Id v = p.value;
-  if (p.store->accumulate) {
+  if (p.accumulate) {
     Instruction i;
     i.code = Code::load;
     i.args = {p.address.base};
@@ -979,7 +1037,6 @@ std::vector<std::vector<int64_t>> PieceEmitter::live_positions(const std::vector
 
 void PieceEmitter::emit_stage(const Node* n, Scope* at) {
   const Stage& s = p_.stages[static_cast<size_t>(n->arg().value)];
-  CHECK_INVARIANT(s.placement == Placement::reg, "stages in local memory are not lowered");
   Scope* h = home(n, at);
   const std::vector<int64_t> saved = coordinate_;
   Folding fold;
@@ -1069,6 +1126,126 @@ Id PieceEmitter::fold(const Stage& s, Id acc, Scope* at) {
   return alu(ir::fold_op(s.op), s.accumulator, {acc, x}, at);
 }
 
+// ---- stages in local memory
+
+/// Arrays of all local stages that are read, one behind the other.
+void PieceEmitter::place_slots() {
+  for (const Node* n : ir::topological_order(expressions(p_))) {
+    if (n->op() != Op::STAGE || n->sources().empty()) continue;
+    auto [it, fresh] = slots_.try_emplace(n->arg().value);
+    if (fresh)
+      for (int64_t a : n->arg().list) it->second.around.add(a);
+  }
+  for (size_t id = 0; id < p_.stages.size(); ++id) {
+    const auto it = slots_.find(static_cast<int64_t>(id));
+    if (it == slots_.end()) continue;
+    const Stage& s = p_.stages[id];
+    Slot& slot = it->second;
+    for (int a : slot.around.list()) {
+      if (kind(a) == AxisKind::unroll) {
+        slot.unrolled.push_back(a);
+        slot.copies *= axis(a).extent;
+      } else if (kind(a) == AxisKind::vector) {
+        slot.lane_axis = a;
+        slot.lanes = axis(a).extent;
+      }
+    }
+    slot.copy_elements = s.elements * slot.lanes;
+    slot.elements = std::max(kLeastElements, slot.copy_elements * slot.copies);
+    slot.offset_B = f_.scratch_B;
+    const int64_t size = slot.elements * static_cast<int64_t>(size_B(s.accumulator));
+    f_.scratch_B += (size + kSlotAlign_B - 1) / kSlotAlign_B * kSlotAlign_B;
+  }
+}
+
+int64_t PieceEmitter::copy_of(const Slot& slot) const {
+  int64_t copy = 0;
+  for (int a : slot.unrolled) copy = copy * axis(a).extent + coordinate_[static_cast<size_t>(a)];
+  return copy;
+}
+
+Memory PieceEmitter::memory_of(const Slot& slot, int64_t stage) const {
+  return {static_cast<int>(k_.buffers.size()) + static_cast<int>(stage),
+          p_.stages[static_cast<size_t>(stage)].accumulator, slot.elements, slot.lanes,
+          copy_of(slot) * slot.copy_elements};
+}
+
+Memory PieceEmitter::memory_of(const Node* n) const {
+  if (n->op() == Op::LOAD) {
+    const KernelBuffer& b = k_.buffers[static_cast<size_t>(n->arg().value)];
+    return {static_cast<int>(n->arg().value), b.dtype, b.elements};
+  }
+  const Slot& slot = slots_.at(n->arg().value);
+  Memory m = memory_of(slot, n->arg().value);
+  if (lane_ >= 0 && slot.lane_axis >= 0) m.shift += lane_;
+  return m;
+}
+
+/// Fills the arrays of n's stage that are not filled yet, in the block of the deepest loop around
+/// all its readers.
+void PieceEmitter::fill(const Node* n, Scope* at) {
+  const int64_t stage = n->arg().value;
+  const Slot& slot = slots_.at(stage);
+  Scope* h = home(slot.around, at);
+  if (h->filled.count({stage, copy_of(slot)})) return;
+  const int64_t lane = std::exchange(lane_, -1);
+  const std::vector<int64_t> saved = coordinate_;
+  std::vector<std::vector<int64_t>> missing;
+  for (const auto& position : live_positions(slot.unrolled)) {
+    move_to(slot.unrolled, position);
+    if (h->filled.emplace(stage, copy_of(slot)).second) missing.push_back(position);
+  }
+  fill_loops(stage, 0, missing, h);
+  coordinate_ = saved;
+  lane_ = lane;
+  CHECK_INVARIANT(h->filled.count({stage, copy_of(slot)}),
+                  "a local stage was read at a position that nothing stores");
+}
+
+void PieceEmitter::fill_loops(int64_t stage, size_t i,
+                              const std::vector<std::vector<int64_t>>& copies, Scope* at) {
+  const std::vector<int>& axes = p_.stages[static_cast<size_t>(stage)].own_axes;
+  while (i < axes.size() && kind(axes[i]) != AxisKind::loop) ++i;
+  if (i == axes.size()) return fill_tile(stage, copies, at);
+  all_turns(axes[i], at, {}, [&](Scope* inner, const std::vector<Id>&) {
+    fill_loops(stage, i + 1, copies, inner);
+    return std::vector<Id>{};
+  });
+}
+
+void PieceEmitter::fill_tile(int64_t stage, const std::vector<std::vector<int64_t>>& copies,
+                             Scope* at) {
+  const Stage& s = p_.stages[static_cast<size_t>(stage)];
+  const Slot& slot = slots_.at(stage);
+  std::vector<int> unrolled;
+  int lane_axis = slot.lane_axis;
+  for (int a : s.own_axes) {
+    if (kind(a) == AxisKind::unroll) unrolled.push_back(a);
+    if (kind(a) == AxisKind::vector) lane_axis = a;
+  }
+  struct Ready {
+    const std::vector<int64_t>*copy, *own;
+    Id value;
+  };
+  std::vector<Ready> ready;
+  const std::vector<std::vector<int64_t>> own_positions = positions(unrolled);
+  for (const auto& own : own_positions) {
+    move_to(unrolled, own);
+    if (s.valid && decide(s.valid, at) == false) continue;
+    for (const auto& copy : copies) {
+      move_to(slot.unrolled, copy);
+      ready.push_back({&copy, &own, eval(s.value, at)});
+    }
+  }
+  std::vector<PendingStore> stores;
+  for (const Ready& r : ready) {
+    move_to(slot.unrolled, *r.copy);
+    move_to(unrolled, *r.own);
+    prepare({memory_of(slot, stage), s.index, s.valid, false, lane_axis}, r.value, at, stores);
+  }
+  for (const PendingStore& p : stores) commit(p, at);
+}
+
 Function PieceEmitter::run() {
   scopes_.emplace_back();
   Scope* root = &scopes_.front();
@@ -1084,8 +1261,13 @@ Function PieceEmitter::run() {
   }
   domain(0, root, f_.group);
   f_.body = std::move(root->block);
-  for (const auto& [buffer, id] : bases_) {
-    f_.buffers.push_back(buffer);
+  for (const auto& [number, id] : bases_) {
+    if (number >= static_cast<int>(k_.buffers.size())) {
+      const int64_t stage = number - static_cast<int>(k_.buffers.size());
+      f_.locals.push_back({id, slots_.at(stage).offset_B});
+      continue;
+    }
+    f_.buffers.push_back(number);
     f_.bases.push_back(id);
   }
   return std::move(f_);

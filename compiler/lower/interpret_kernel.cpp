@@ -169,7 +169,7 @@ class Interpreter {
         if (trace_) trace_->loads.emplace(static_cast<int>(n->arg().value), args[0].integer);
         return read(n->dtype(), element(n->arg().value, args[0].integer));
       case Op::STAGE:
-        return stage(n);
+        return args.empty() ? stage(n) : element_of(n, args);
       default:
         return ir::evaluate(n->op(), n->sources().back()->dtype(), n->dtype(), args);
     }
@@ -191,7 +191,48 @@ class Interpreter {
     return stages_[key] = acc;
   }
 
+  struct LocalArray {
+    std::vector<Scalar> values;
+    std::vector<char> filled;
+  };
+
+  /// A read of a local stage's array, which is filled once for each position of the axes around.
+  Scalar element_of(const Node* n, std::span<const Scalar> args) {
+    if (args.size() > 1 && !args[1].integer) return {0, 0};
+    std::vector<int64_t> key{n->arg().value};
+    for (int64_t a : n->arg().list) key.push_back(position_[static_cast<size_t>(a)]);
+    auto it = arrays_.find(key);
+    if (it == arrays_.end()) {
+      LocalArray array = filled_array(p_.stages[static_cast<size_t>(n->arg().value)]);
+      it = arrays_.emplace(std::move(key), std::move(array)).first;
+    }
+    const int64_t index = args[0].integer;
+    const LocalArray& array = it->second;
+    CHECK_INVARIANT(index >= 0 && index < static_cast<int64_t>(array.values.size()) &&
+                        array.filled[static_cast<size_t>(index)],
+                    "index " + std::to_string(index) + " of stage " +
+                        std::to_string(n->arg().value) + " is not kept");
+    return array.values[static_cast<size_t>(index)];
+  }
+
+  LocalArray filled_array(const Stage& s) {
+    const size_t count = static_cast<size_t>(s.elements);
+    LocalArray array{std::vector<Scalar>(count), std::vector<char>(count, 0)};
+    const std::vector<int64_t> saved = position_;
+    walk(s.own_axes, 0, [&] {
+      if (s.valid && !value(s.valid).integer) return;
+      const size_t index = static_cast<size_t>(value(s.index).integer);
+      CHECK_INVARIANT(index < count && !array.filled[index],
+                      "element " + std::to_string(index) + " of a local stage is kept twice");
+      array.values[index] = value(s.value);
+      array.filled[index] = 1;
+    });
+    position_ = saved;
+    return array;
+  }
+
   std::unordered_map<const Node*, Steps> steps_;
+  std::map<std::vector<int64_t>, LocalArray> arrays_;
   std::map<std::vector<int64_t>, Scalar> stages_;
   const Kernel& k_;
   const Piece& p_;

@@ -75,6 +75,11 @@ class Checker {
   std::string run() {
     define(f_.group);
     for (Id b : f_.bases) define(b);
+    for (const Function::Local& l : f_.locals) {
+      define(l.base);
+      if (l.offset_B % 64 || l.offset_B < 0 || l.offset_B >= f_.scratch_B)
+        fail(fmt::format("%{} is outside the scratch memory", l.base));
+    }
     block(f_.body);
     return error_;
   }
@@ -161,10 +166,19 @@ int64_t LinearCode::groups() const {
   return total;
 }
 
+int64_t LinearCode::scratch_B() const {
+  int64_t most = 0;
+  for (const Function& f : pieces) most = std::max(most, f.scratch_B);
+  return most;
+}
+
 std::string print(const LinearCode& code) {
   std::string out = fmt::format("code {}\n", code.name);
   for (const Function& f : code.pieces) {
     out += fmt::format("piece, {} groups\n", f.groups);
+    for (const Function::Local& l : f.locals)
+      out += fmt::format("  %{} : {}* = scratch + {} bytes\n", l.base,
+                         name(f.values[static_cast<size_t>(l.base)].dtype), l.offset_B);
     out += Printer(f).run();
   }
   return out;

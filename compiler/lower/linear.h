@@ -70,6 +70,12 @@ struct Function {
   int64_t groups = 1;
   std::vector<int> buffers;  ///< kernel buffers it uses, ascending
   std::vector<Id> bases;     ///< their addresses, alike
+  struct Local {
+    Id base;
+    int64_t offset_B;  ///< a multiple of 64
+  };
+  std::vector<Local> locals;  ///< arrays in scratch memory; nothing else points into them
+  int64_t scratch_B = 0;      ///< that the arrays take
 };
 
 struct LinearCode {
@@ -80,6 +86,7 @@ struct LinearCode {
   /// No piece is cut into groups: one group runs all of them, as no thread is worth waking.
   bool together() const;
   int64_t groups() const;
+  int64_t scratch_B() const;  ///< of one group: its pieces run one after the other
 };
 
 std::string print(const LinearCode&);

@@ -17,14 +17,8 @@ using ir::Node;
 /// Where the expressions of a kernel hang.
 std::vector<const Node**> places(Kernel& k) {
   std::vector<const Node**> out;
-  for (Piece& p : k.pieces) {
-    for (Stage& s : p.stages) out.push_back(&s.value);
-    for (Store& s : p.stores) {
-      out.push_back(&s.index);
-      if (s.valid) out.push_back(&s.valid);
-      out.push_back(&s.value);
-    }
-  }
+  for (Piece& p : k.pieces)
+    for (const Node** place : expression_places(p)) out.push_back(place);
   return out;
 }
 

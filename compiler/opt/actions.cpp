@@ -42,9 +42,15 @@ bool contains(const std::vector<int>& list, int v) {
   return std::find(list.begin(), list.end(), v) != list.end();
 }
 
-bool is_reduce_axis(const Piece& p, int a) {
-  return std::any_of(p.stages.begin(), p.stages.end(),
-                     [&](const Stage& s) { return contains(s.reduce_axes, a); });
+bool is_stage_axis(const Piece& p, int a) {
+  return std::any_of(p.stages.begin(), p.stages.end(), [&](const Stage& s) {
+    return contains(s.reduce_axes, a) || contains(s.own_axes, a);
+  });
+}
+
+/// A read of memory, the kernel's buffers or a stage's array: an index, maybe a validity.
+bool is_access(const Node* n) {
+  return n->op() == Op::LOAD || (n->op() == Op::STAGE && !n->sources().empty());
 }
 
 /// Rewrites every expression of a piece; one memo, sources before users, no recursion.
@@ -54,7 +60,11 @@ class Rewriter {
   virtual ~Rewriter() = default;
 
   void run(Piece& p) {
-    for (Stage& s : p.stages) s.value = rewrite(s.value);
+    for (Stage& s : p.stages) {
+      s.value = rewrite(s.value);
+      if (s.index) s.index = ir::simplify(arena_, rewrite(s.index));
+      if (s.valid) s.valid = rewrite(s.valid);
+    }
     for (Store& s : p.stores) {
       s.index = ir::simplify(arena_, rewrite(s.index));
       if (s.valid) s.valid = rewrite(s.valid);
@@ -104,14 +114,22 @@ class Splitter : public Rewriter {
  private:
   const Node* change(const Node* n, Sources s) override {
     if (n->op() == Op::RANGE) return n->arg().value == axis_ ? position_ : n;
+    if (is_access(n)) guard(n, s);
     if (n->op() == Op::STAGE) return stage(n, std::move(s));
     if (n->op() != Op::LOAD || !n->axes().has(axis_)) return rebuild(n, std::move(s));
+    return arena_.make(Op::LOAD, n->dtype(), std::move(s), n->arg());
+  }
+
+  /// An access that steps through the axis is bounded by its old extent.
+  void guard(const Node* n, Sources& s) {
+    const bool steps = std::any_of(n->sources().begin(), n->sources().end(),
+                                   [&](const Node* source) { return source->axes().has(axis_); });
+    if (!steps) return;
     s[0] = ir::simplify(arena_, s[0]);
     if (guard_ && s.size() == 1)
       s.push_back(guard_);
     else if (guard_)
       s[1] = arena_.logical_and(s[1], guard_);
-    return arena_.make(Op::LOAD, n->dtype(), std::move(s), n->arg());
   }
 
   const Node* stage(const Node* n, Sources s) {
@@ -167,9 +185,11 @@ void split_axis(Arena& arena, Piece& p, int a, int64_t factor, int inner_class, 
   const Node* guard = splitter.guard();
   if (insert(p.domain) && guard)
     for (Store& s : p.stores) s.valid = s.valid ? arena.logical_and(s.valid, guard) : guard;
-  for (Stage& s : p.stages)
+  for (Stage& s : p.stages) {
     if (insert(s.reduce_axes) && guard)
       s.value = arena.where(guard, s.value, fold_identity(arena, s));
+    if (insert(s.own_axes) && guard) s.valid = s.valid ? arena.logical_and(s.valid, guard) : guard;
+  }
   insert(p.sequential);
 }
 
@@ -178,7 +198,7 @@ std::vector<int> axes_of_class(const Piece& p, int axis_class) {
   for (size_t a = 0; a < p.axes.size(); ++a) {
     const int axis = static_cast<int>(a);
     if (p.axes[a].axis_class == axis_class && p.axes[a].kind == AxisKind::loop &&
-        (contains(p.domain, axis) || is_reduce_axis(p, axis)))
+        (contains(p.domain, axis) || is_stage_axis(p, axis)))
       out.push_back(axis);
   }
   return out;
@@ -199,9 +219,11 @@ bool one_vector_axis(const Piece& p) {
   for (const Stage& s : p.stages) {
     AxisSet axes = s.value->axes();
     for (int a : s.reduce_axes) axes.add(a);
+    for (int a : s.own_axes) axes.add(a);
     if (vector_count(p, axes) > 1) return false;
     roots.push_back(s.value);
   }
+  for (const Store& s : p.stores) roots.push_back(s.value);  // they may read arrays
   for (const Node* n : ir::topological_order(roots))
     if (vector_count(p, n->axes()) > 1) return false;
   return true;
@@ -264,7 +286,10 @@ void reorder(Piece& p, const Action& a) {
   const std::vector<int> before = sequential_part();
   sort(p.domain);
   if (sequential_part() != before) refuse(a, "sequential axes keep their order");
-  for (Stage& s : p.stages) sort(s.reduce_axes);
+  for (Stage& s : p.stages) {
+    sort(s.reduce_axes);
+    sort(s.own_axes);
+  }
 }
 
 /// outer * stride * extent + inner * stride is merged * stride: the only way the pair may occur.
@@ -285,7 +310,7 @@ class Merger : public Rewriter {
       const bool range = t.node->op() == Op::RANGE;
       if (range && t.node->arg().value == outer_) return outer = t.coefficient, true;
       if (range && t.node->arg().value == inner_) return inner = t.coefficient, true;
-      if (touches(t.node) && t.node->op() != Op::LOAD) ok = false;
+      if (touches(t.node) && !is_access(t.node)) ok = false;
       return false;
     });
     if (outer != inner * extent_) ok = false;
@@ -296,14 +321,19 @@ class Merger : public Rewriter {
 
  private:
   bool touches(const Node* n) const { return n->axes().has(outer_) || n->axes().has(inner_); }
+  bool steps(const Node* n) const {
+    return std::any_of(n->sources().begin(), n->sources().end(),
+                       [&](const Node* s) { return touches(s); });
+  }
 
   const Node* change(const Node* n, Sources s) override {
-    if (n->op() == Op::LOAD && touches(n)) {
+    if (is_access(n) && steps(n)) {
       if (s.size() > 1 && touches(n->source(1))) ok = false;
       // An index within the index would have been rewritten already.
       if (s[0] != n->source(0) && has_load(n->source(0))) ok = false;
       if (!ok) return n;
       s[0] = index(n->source(0));
+      if (n->op() == Op::STAGE) return stage(n, std::move(s));
       return arena_.make(Op::LOAD, n->dtype(), std::move(s), n->arg());
     }
     if (n->op() == Op::RANGE || !touches(n)) return n;
@@ -324,7 +354,7 @@ class Merger : public Rewriter {
   static bool has_load(const Node* n) {
     const Node* list[] = {n};
     for (const Node* m : ir::topological_order(list))
-      if (m->op() == Op::LOAD) return true;
+      if (is_access(m)) return true;
     return false;
   }
 
@@ -335,13 +365,7 @@ class Merger : public Rewriter {
 
 /// After the rewrite no expression may still read the two ranges by themselves.
 bool reads_stale_range(const Piece& p, int outer, int inner, int64_t merged_extent) {
-  std::vector<const Node*> roots;
-  for (const Stage& s : p.stages) roots.push_back(s.value);
-  for (const Store& s : p.stores) {
-    roots.insert(roots.end(), {s.index, s.value});
-    if (s.valid) roots.push_back(s.valid);
-  }
-  for (const Node* n : ir::topological_order(roots)) {
+  for (const Node* n : ir::topological_order(expressions(p))) {
     if (n->op() != Op::RANGE) continue;
     if (n->arg().value == inner) return true;
     if (n->arg().value == outer && n->arg().list[0] != merged_extent) return true;
@@ -382,17 +406,24 @@ void merge_pair(Arena& arena, Piece& p, const Action& a, int outer, int inner) {
   for (Store& s : p.stores)
     if (s.valid && (s.valid->axes().has(outer) || s.valid->axes().has(inner)))
       refuse(a, "a validity depends on the axes");
-  std::vector<const Node*> indices;
-  for (const Store& s : p.stores) indices.push_back(s.index);
+  for (const Stage& s : p.stages)
+    if (s.valid && (s.valid->axes().has(outer) || s.valid->axes().has(inner)))
+      refuse(a, "a validity depends on the axes");
+  std::vector<std::pair<const Node**, const Node*>> indices;
+  for (Stage& s : p.stages)
+    if (s.index) indices.emplace_back(&s.index, s.index);
+  for (Store& s : p.stores) indices.emplace_back(&s.index, s.index);
   merger.run(p);
-  for (size_t i = 0; i < indices.size(); ++i)
-    if (indices[i]->axes().has(outer) || indices[i]->axes().has(inner))
-      p.stores[i].index = merger.index(indices[i]);
+  for (const auto& [place, before] : indices)
+    if (before->axes().has(outer) || before->axes().has(inner)) *place = merger.index(before);
   const int64_t extent = x.extent * y.extent;
   x.extent = x.full = extent;
   y.extent = y.full = 1;
   std::erase(p.domain, inner);
-  for (Stage& s : p.stages) std::erase(s.reduce_axes, inner);
+  for (Stage& s : p.stages) {
+    std::erase(s.reduce_axes, inner);
+    std::erase(s.own_axes, inner);
+  }
   std::erase(p.sequential, inner);
   if (!merger.ok || reads_stale_range(p, outer, inner, extent))
     refuse(a, "an access does not step through both as one");
@@ -404,9 +435,10 @@ void merge(Arena& arena, Piece& p, const Action& a) {
   std::pair<int, int> pair;
   if (find_pair(p, p.domain, a, &pair)) pairs.push_back(pair);
   for (const Stage& s : p.stages)
-    if (find_pair(p, s.reduce_axes, a, &pair) &&
-        std::find(pairs.begin(), pairs.end(), pair) == pairs.end())
-      pairs.push_back(pair);
+    for (const std::vector<int>& list : {s.reduce_axes, s.own_axes})
+      if (find_pair(p, list, a, &pair) &&
+          std::find(pairs.begin(), pairs.end(), pair) == pairs.end())
+        pairs.push_back(pair);
   if (pairs.empty()) refuse(a, "no axes of these classes are neighbours");
   for (const auto& [outer, inner] : pairs) merge_pair(arena, p, a, outer, inner);
 }

@@ -23,12 +23,16 @@ constexpr double kGatheredLane = 2.5;
 constexpr double kTurn = 1.5;  ///< a loop's own work
 constexpr int64_t kWantedChains = 8;
 
-/// Nodes of an expression that belong to this loop nest: not those inside stages.
-std::vector<const Node*> own_nodes(const std::vector<const Node*>& roots) {
-  return ir::topological_order(roots);  // STAGE nodes have no sources that count
+/// A read of memory, the kernel's buffers or a stage's array.
+bool is_access(const Node* n) {
+  return n->op() == Op::LOAD || (n->op() == Op::STAGE && !n->sources().empty());
 }
 
 }  // namespace
+
+bool TileChoice::is_vector(int axis_class) const {
+  return std::find(vectors.begin(), vectors.end(), axis_class) != vectors.end();
+}
 
 int64_t TileChoice::factor(int axis_class) const {
   int64_t f = 1;
@@ -49,7 +53,7 @@ PieceCost::PieceCost(const Kernel& k, const Piece& p, const Target& t) : k_(k), 
   const std::vector<const Node*> order = ir::topological_order(values);
   for (auto it = order.rbegin(); it != order.rend(); ++it) {  // users before sources
     const Node* n = *it;
-    const bool inside = indices.count(n) || n->op() == Op::LOAD;
+    const bool inside = indices.count(n) || is_access(n);
     if (inside || n->dtype() == DType::i64)
       for (const Node* s : n->sources()) indices.insert(s);
     if (!indices.count(n) && n->op() != Op::RANGE && n->op() != Op::CONST) widen(n->dtype());
@@ -61,8 +65,17 @@ PieceCost::PieceCost(const Kernel& k, const Piece& p, const Target& t) : k_(k), 
 
   for (const Stage& s : p_.stages) {
     Region r;
-    r.stage = true;
     r.axes = s.value->axes();
+    if (s.placement == Placement::local) {
+      for (int a : s.own_axes) r.axes.add(a);
+      Access a = access(s.index, s.valid, r.axes);
+      a.store = true;
+      a.axes = r.axes;
+      r.accesses.push_back(a);
+      add_region(std::move(r), {s.value});
+      continue;
+    }
+    r.stage = true;
     r.reduce_axes = s.reduce_axes;
     for (int a : s.reduce_axes) r.axes.add(a), r.reduced.add(a);
     // A product under a sum is one fused operation.
@@ -109,13 +122,24 @@ PieceCost::Access PieceCost::access(const Node* index, const Node* valid,
   return out;
 }
 
+/// LOAD, or STAGE of a local stage: lanes of the axes around its arrays lie side by side, unless
+/// the index steps through them too.
+PieceCost::Access PieceCost::read(const Node* n, const AxisSet& axes) const {
+  Access out = access(n->source(0), n->sources().size() > 1 ? n->source(1) : nullptr, axes);
+  if (n->op() == Op::STAGE)
+    for (int64_t a : n->arg().list) {
+      out.axes.add(a);
+      if (!n->source(0)->axes().has(a)) out.contiguous.add(a);
+    }
+  return out;
+}
+
 void PieceCost::add_region(Region r, const std::vector<const Node*>& values) {
   r.volume = 1;
   for (int a : r.axes.list()) r.volume *= static_cast<double>(extent(a));
-  for (const Node* n : own_nodes(values)) {
-    if (n->op() == Op::LOAD) {
-      r.accesses.push_back(
-          access(n->source(0), n->sources().size() > 1 ? n->source(1) : nullptr, r.axes));
+  for (const Node* n : ir::topological_order(values)) {
+    if (is_access(n)) {
+      r.accesses.push_back(read(n, r.axes));
       continue;
     }
     const double w = op_weight(n);
@@ -139,12 +163,12 @@ double PieceCost::region_cycles(const Region& r, const TileChoice& c) const {
   for (int a : r.axes.list()) {
     const int k = class_of(a);
     int64_t step = std::min(c.factor(k), extent(a));
-    if (k == c.vector_class) {
+    if (c.is_vector(k)) {
       vector_axis = a;
       step = std::min(c.factor(k), (extent(a) + c.lanes - 1) / c.lanes) * c.lanes;
     }
     turns *= static_cast<double>((extent(a) + step - 1) / std::max<int64_t>(step, 1));
-    const double copies = static_cast<double>(k == c.vector_class ? step / c.lanes : step);
+    const double copies = static_cast<double>(c.is_vector(k) ? step / c.lanes : step);
     (r.reduced.has(a) ? reduce_copies : tile) *= copies;
   }
   const auto copies_of = [&](const AxisSet& axes) {
@@ -152,7 +176,7 @@ double PieceCost::region_cycles(const Region& r, const TileChoice& c) const {
     for (int a : (axes & r.axes).list()) {
       const int k = class_of(a);
       int64_t f = std::min(c.factor(k), extent(a));
-      if (k == c.vector_class) f = std::min(c.factor(k), (extent(a) + c.lanes - 1) / c.lanes);
+      if (c.is_vector(k)) f = std::min(c.factor(k), (extent(a) + c.lanes - 1) / c.lanes);
       n *= static_cast<double>(f);
     }
     return n;
@@ -204,6 +228,31 @@ double PieceCost::region_cycles(const Region& r, const TileChoice& c) const {
 double PieceCost::cycles(const TileChoice& c) const {
   double sum = 0;
   for (const Region& r : regions_) sum += region_cycles(r, c);
+  return sum;
+}
+
+bool PieceCost::one_vector_a_nest(const TileChoice& c) const {
+  return std::all_of(regions_.begin(), regions_.end(), [&](const Region& r) {
+    int count = 0;
+    for (int a : r.axes.list()) count += c.is_vector(class_of(a));
+    return count <= 1;
+  });
+}
+
+double PieceCost::local_B(const TileChoice& c) const {
+  double sum = 0;
+  for (const Stage& s : p_.stages) {
+    if (s.placement != Placement::local) continue;
+    double bytes = static_cast<double>(s.elements) * static_cast<double>(size_B(s.accumulator));
+    AxisSet around = s.value->axes();
+    for (int a : s.own_axes) around.remove(a);
+    for (int a : around.list()) {
+      const int k = class_of(a);
+      bytes *= static_cast<double>(std::min(c.factor(k), extent(a)));
+      if (c.is_vector(k)) bytes *= static_cast<double>(c.lanes);
+    }
+    sum += bytes;
+  }
   return sum;
 }
 

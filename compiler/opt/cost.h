@@ -14,10 +14,11 @@
 namespace tiny {
 
 struct TileChoice {
-  int vector_class = -1;
+  std::vector<int> vectors;  ///< classes that are lanes; one loop nest has one of them at most
   int64_t lanes = 1;
   std::vector<std::pair<int, int64_t>> unroll;  ///< class and factor
   int64_t factor(int axis_class) const;
+  bool is_vector(int axis_class) const;
 };
 
 class PieceCost {
@@ -28,10 +29,14 @@ class PieceCost {
   double cycles(const TileChoice&) const;
   /// Copies of the body times its instructions, where that is largest.
   double body_size(const TileChoice&) const;
+  /// No loop nest would have lanes of two axes.
+  bool one_vector_a_nest(const TileChoice&) const;
+  /// Local memory that the arrays of the piece's stages take.
+  double local_B(const TileChoice&) const;
   /// Lanes of one register for the widest type that is computed with; 1: no vectors.
   int64_t lanes() const { return lanes_; }
 
-  /// What is computed in one loop nest: a stage, or the stores.
+  /// What is computed in one loop nest: a stage, the filling of an array, or the stores.
   struct Access {
     ir::AxisSet axes, contiguous, strided, masked;  ///< along which axes it steps how
     bool store = false;
@@ -43,18 +48,19 @@ class PieceCost {
     std::vector<Access> accesses;
     double arithmetic = 0;  ///< additions' worth for one position
     double volume = 0;
-    bool stage = false;
+    bool stage = false;  ///< a fold
   };
   const std::vector<Region>& regions() const { return regions_; }
   /// The region that most positions are in.
   const Region& hot() const;
+  double region_cycles(const Region&, const TileChoice&) const;
   int64_t extent(int axis) const { return p_.axes[static_cast<size_t>(axis)].extent; }
   int class_of(int axis) const { return p_.axes[static_cast<size_t>(axis)].axis_class; }
 
  private:
   void add_region(Region, const std::vector<const ir::Node*>& values);
   Access access(const ir::Node* index, const ir::Node* valid, const ir::AxisSet& axes) const;
-  double region_cycles(const Region&, const TileChoice&) const;
+  Access read(const ir::Node* n, const ir::AxisSet& axes) const;
 
   const Kernel& k_;
   const Piece& p_;

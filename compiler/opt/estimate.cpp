@@ -63,9 +63,10 @@ Work estimate(const Kernel& k, const Piece& p) {
     roots.push_back(s.value);
     ir::AxisSet axes = s.value->axes();
     for (int a : s.reduce_axes) axes.add(a);
+    for (int a : s.own_axes) axes.add(a);
     const double folds = volume(p, axes);
     w.cost += folds;
-    if (is_float(s.accumulator)) w.flops += folds;
+    if (s.placement == Placement::reg && is_float(s.accumulator)) w.flops += folds;
   }
   ir::AxisSet domain;
   for (int a : p.domain) domain.add(a);

@@ -53,8 +53,12 @@ class PieceTuner {
   void merge_neighbours();
   void choose_tile();
   std::vector<TileChoice> vector_choices(const PieceCost&) const;
-  void search_tile(const PieceCost&, const TileChoice& start, TileChoice* best,
-                   double* least) const;
+  void search_tile(const PieceCost&, const PieceCost::Region&, double body_limit,
+                   const TileChoice& start, TileChoice* best, double* least) const;
+  bool has_arrays() const;
+  bool fills_lanes(const PieceCost&, int axis_class) const;
+  void add_vectors(const PieceCost&, TileChoice*) const;
+  void tile_other_nests(const PieceCost&, TileChoice*) const;
   bool is_reduce_only(int axis_class) const;
   void unroll_short_reduce(const PieceCost&, const TileChoice&);
   void order_domain();
@@ -106,7 +110,10 @@ void PieceTuner::merge_neighbours() {
   while (again) {
     again = false;
     std::vector<std::vector<int>> lists{p().domain};
-    for (const Stage& s : p().stages) lists.push_back(s.reduce_axes);
+    for (const Stage& s : p().stages) {
+      lists.push_back(s.reduce_axes);
+      if (!s.own_axes.empty()) lists.push_back(s.own_axes);
+    }
     for (const std::vector<int>& list : lists) {
       for (size_t i = list.size(); i-- > 1 && !again;) {
         const int outer = p().axes[static_cast<size_t>(list[i - 1])].axis_class;
@@ -127,20 +134,17 @@ std::vector<TileChoice> PieceTuner::vector_choices(const PieceCost& cost) const 
   const int64_t lanes = cost.lanes();
   ranked.emplace_back(cost.cycles({}), TileChoice{});
   for (int c : classes) {
-    if (lanes < 2 || is_sequential(c)) continue;
-    int64_t longest = 0;
-    for (const Axis& a : p().axes)
-      if (a.axis_class == c) longest = std::max(longest, a.extent);
-    if (2 * longest < lanes || longest < 2) continue;
-    TileChoice choice;
-    choice.vector_class = c;
-    choice.lanes = lanes;
+    if (!fills_lanes(cost, c)) continue;
     Kernel copy = k_;
     try {
       apply(copy, piece_, {ActionKind::vector, c, lanes, {}});
     } catch (const UsageError&) {
       continue;
     }
+    TileChoice choice;
+    choice.vectors = {c};
+    choice.lanes = lanes;
+    if (has_arrays()) add_vectors(cost, &choice);
     // A reduction over lanes wants a fold at its end: between equals the domain wins.
     ranked.emplace_back(cost.cycles(choice) * (is_reduce_only(c) ? 1.02 : 1), choice);
   }
@@ -151,32 +155,63 @@ std::vector<TileChoice> PieceTuner::vector_choices(const PieceCost& cost) const 
   return out;
 }
 
+bool PieceTuner::fills_lanes(const PieceCost& cost, int axis_class) const {
+  int64_t longest = 0;
+  for (const Axis& a : p().axes)
+    if (a.axis_class == axis_class) longest = std::max(longest, a.extent);
+  return cost.lanes() >= 2 && longest >= 2 && 2 * longest >= cost.lanes() &&
+         !is_sequential(axis_class);
+}
+
+/// Arrays between loop nests let each have lanes of its own: while the estimate gains, one more
+/// class becomes lanes.
+void PieceTuner::add_vectors(const PieceCost& cost, TileChoice* choice) const {
+  std::set<int> classes;
+  for (const auto& r : cost.regions())
+    for (int a : r.axes.list()) classes.insert(cost.class_of(a));
+  std::erase_if(classes, [&](int c) { return !fills_lanes(cost, c); });
+  for (;;) {
+    TileChoice best = *choice;
+    double least = cost.cycles(best);
+    for (int c : classes) {
+      TileChoice more = *choice;
+      more.vectors.push_back(c);
+      if (choice->is_vector(c) || !cost.one_vector_a_nest(more)) continue;
+      if (const double cycles = cost.cycles(more); cycles < least) least = cycles, best = more;
+    }
+    if (best.vectors.size() == choice->vectors.size()) return;
+    *choice = std::move(best);
+  }
+}
+
 bool PieceTuner::is_reduce_only(int axis_class) const {
   return std::none_of(p().domain.begin(), p().domain.end(), [&](int a) {
     return p().axes[static_cast<size_t>(a)].axis_class == axis_class;
   });
 }
 
-void PieceTuner::search_tile(const PieceCost& cost, const TileChoice& start, TileChoice* best,
-                             double* least) const {
+void PieceTuner::search_tile(const PieceCost& cost, const PieceCost::Region& nest, double limit,
+                             const TileChoice& start, TileChoice* best, double* least) const {
   constexpr int64_t factors[] = {1, 2, 3, 4, 5, 6, 8, 12};
-  const auto& hot = cost.hot();
-  const double limit = hot.stage ? kMaxBody : kMaxElementwiseBody;
+  const bool arrays = has_arrays();
   std::vector<std::pair<int, int64_t>> classes;  // with the positions left to unroll
-  for (int a : hot.axes.list()) {
+  for (int a : nest.axes.list()) {
     const int c = cost.class_of(a);
     const int64_t left =
-        c == start.vector_class ? (cost.extent(a) + start.lanes - 1) / start.lanes : cost.extent(a);
-    if (left > 1 && !is_sequential(c)) classes.emplace_back(c, left);
+        start.is_vector(c) ? (cost.extent(a) + start.lanes - 1) / start.lanes : cost.extent(a);
+    if (left > 1 && !is_sequential(c) && start.factor(c) == 1) classes.emplace_back(c, left);
   }
+  const bool folds_lanes =
+      &nest == &cost.hot() && (start.vectors.empty() || is_reduce_only(start.vectors[0]));
   const auto take = [&](TileChoice choice) {
     std::erase_if(choice.unroll, [](const auto& u) { return u.second == 1; });
     if (cost.body_size(choice) > limit && !choice.unroll.empty()) return;
+    if (arrays && cost.local_B(choice) > static_cast<double>(t_.local_B)) return;
     double copies = 1;
-    for (const auto& u : choice.unroll) copies *= static_cast<double>(u.second);
+    for (size_t i = start.unroll.size(); i < choice.unroll.size(); ++i)
+      copies *= static_cast<double>(choice.unroll[i].second);
     // Between equals the smaller code wins.
-    const double cycles = cost.cycles(choice) * (1 + 0.002 * copies) *
-                          (is_reduce_only(choice.vector_class) ? 1.02 : 1);
+    const double cycles = cost.cycles(choice) * (1 + 0.002 * copies) * (folds_lanes ? 1.02 : 1);
     if (cycles < *least) *least = cycles, *best = std::move(choice);
   };
   take(start);
@@ -184,7 +219,7 @@ void PieceTuner::search_tile(const PieceCost& cost, const TileChoice& start, Til
     for (int64_t f : factors) {
       if (f == 1 || f > classes[i].second) continue;
       TileChoice one = start;
-      one.unroll = {{classes[i].first, f}};
+      one.unroll.emplace_back(classes[i].first, f);
       take(one);
       for (size_t j = i + 1; j < classes.size(); ++j)
         for (int64_t g : factors) {
@@ -196,14 +231,48 @@ void PieceTuner::search_tile(const PieceCost& cost, const TileChoice& start, Til
     }
 }
 
+bool PieceTuner::has_arrays() const {
+  return std::any_of(p().stages.begin(), p().stages.end(),
+                     [](const Stage& s) { return s.placement == Placement::local; });
+}
+
+/// The other loop nests get tiles too, the slowest one first, of the classes that are still loops.
+void PieceTuner::tile_other_nests(const PieceCost& cost, TileChoice* choice) const {
+  std::vector<const PieceCost::Region*> nests;
+  for (const auto& nest : cost.regions())
+    if (&nest != &cost.hot()) nests.push_back(&nest);
+  while (!nests.empty()) {
+    const auto slowest =
+        std::max_element(nests.begin(), nests.end(), [&](const auto* a, const auto* b) {
+          return cost.region_cycles(*a, *choice) < cost.region_cycles(*b, *choice);
+        });
+    const PieceCost::Region& nest = **slowest;
+    nests.erase(slowest);
+    const double limit =
+        std::max(nest.stage ? kMaxBody : kMaxElementwiseBody, cost.body_size(*choice));
+    double least = cost.cycles(*choice);
+    search_tile(cost, nest, limit, TileChoice(*choice), choice, &least);
+  }
+}
+
 void PieceTuner::choose_tile() {
   const PieceCost cost(k_, p(), t_);
   const std::vector<TileChoice> starts = vector_choices(cost);
+  const double limit = cost.hot().stage ? kMaxBody : kMaxElementwiseBody;
   double least = std::numeric_limits<double>::infinity();
-  for (size_t i = 0; i < std::min(starts.size(), kTiledVectors); ++i)
-    search_tile(cost, starts[i], &choice_, &least);
-  if (choice_.vector_class >= 0)
-    actions_.push_back({ActionKind::vector, choice_.vector_class, choice_.lanes, {}});
+  for (size_t i = 0; i < std::min(starts.size(), kTiledVectors); ++i) {
+    if (!has_arrays()) {
+      search_tile(cost, cost.hot(), limit, starts[i], &choice_, &least);
+      continue;
+    }
+    TileChoice tiled;
+    double own_least = std::numeric_limits<double>::infinity();
+    search_tile(cost, cost.hot(), limit, starts[i], &tiled, &own_least);
+    tile_other_nests(cost, &tiled);
+    if (const double cycles = cost.cycles(tiled); cycles < least)
+      least = cycles, choice_ = std::move(tiled);
+  }
+  for (int c : choice_.vectors) actions_.push_back({ActionKind::vector, c, choice_.lanes, {}});
   for (const auto& [c, f] : choice_.unroll) actions_.push_back({ActionKind::unroll, c, f, {}});
   unroll_short_reduce(cost, choice_);
 }
@@ -214,7 +283,7 @@ void PieceTuner::unroll_short_reduce(const PieceCost& cost, const TileChoice& ch
   const auto& hot = cost.hot();
   if (!hot.stage || hot.reduce_axes.empty()) return;
   const int a = hot.reduce_axes.back(), c = cost.class_of(a);
-  if (c == choice.vector_class || choice.factor(c) > 1 || !is_reduce_only(c)) return;
+  if (choice.is_vector(c) || choice.factor(c) > 1 || !is_reduce_only(c)) return;
   const int64_t n = cost.extent(a);
   TileChoice whole = choice;
   whole.unroll.emplace_back(c, n);
@@ -239,7 +308,7 @@ int PieceTuner::cheapest_inner(const PieceCost& cost, const std::vector<int>& cl
     for (int a : hot.axes.list())
       if (cost.class_of(a) == c && !hot.reduced.has(a)) {
         of_class.add(a);
-        const int64_t lanes = c == choice_.vector_class ? choice_.lanes : 1;
+        const int64_t lanes = choice_.is_vector(c) ? choice_.lanes : 1;
         blocks =
             static_cast<double>(cost.extent(a)) / static_cast<double>(lanes * choice_.factor(c));
       }
@@ -252,7 +321,7 @@ int PieceTuner::cheapest_inner(const PieceCost& cost, const std::vector<int>& cl
         const int k = cost.class_of(a);
         if (hot.reduced.has(a)) continue;
         copies *= static_cast<double>(choice_.factor(k));
-        if (k == choice_.vector_class) copies *= static_cast<double>(choice_.lanes);
+        if (choice_.is_vector(k)) copies *= static_cast<double>(choice_.lanes);
       }
       streamed += copies;
     }
@@ -264,12 +333,15 @@ int PieceTuner::cheapest_inner(const PieceCost& cost, const std::vector<int>& cl
 void PieceTuner::order_domain() {
   const PieceCost cost(k_, p(), t_);
   std::vector<int> classes = domain_classes();
+  AxisSet own;
+  for (const Stage& s : p().stages)
+    for (int a : s.own_axes) own.add(a);
   const auto readers = [&](int c) {
     int count = 0;
     for (const Stage& s : p().stages) {
       AxisSet free = s.value->axes();
       for (int a : s.reduce_axes) free.remove(a);
-      for (int a : free.list()) count += p().axes[static_cast<size_t>(a)].axis_class == c;
+      for (int a : (free - own).list()) count += p().axes[static_cast<size_t>(a)].axis_class == c;
     }
     return count;
   };
@@ -315,7 +387,7 @@ void PieceTuner::make_threads() {
     double blocks = 1;
     for (int a : p().domain)
       if (p().axes[static_cast<size_t>(a)].axis_class == c) {
-        const int64_t step = choice_.factor(c) * (c == choice_.vector_class ? choice_.lanes : 1);
+        const int64_t step = choice_.factor(c) * (choice_.is_vector(c) ? choice_.lanes : 1);
         blocks = static_cast<double>((p().axes[static_cast<size_t>(a)].extent + step - 1) / step);
       }
     if (blocks < 2) continue;

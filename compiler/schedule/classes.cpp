@@ -34,6 +34,10 @@ class Classes {
   }
 
  private:
+  static const std::vector<int>& loops_of(const Stage& stage) {
+    return stage.placement == Placement::local ? stage.own_axes : stage.reduce_axes;
+  }
+
   void open(int axis) {
     piece_.axes[axis].axis_class = next_++;
     classed_.push_back(axis);
@@ -46,7 +50,7 @@ class Classes {
   /// Every reduce axis replaced by a classed axis: does some load become a known one?
   void class_stage(const Stage& stage) {
     const std::vector<const Node*> loads = loads_of(std::span(&stage.value, 1));
-    for (const int axis : stage.reduce_axes) {
+    for (const int axis : loops_of(stage)) {
       const int partner = partner_of(axis, stage, loads);
       if (partner < 0)
         open(axis);

@@ -7,14 +7,8 @@ namespace {
 /// Calls visit on every expression slot of the kernel, in a fixed order.
 template <class Visit>
 void each_expression(Kernel& kernel, Visit visit) {
-  for (Piece& piece : kernel.pieces) {
-    for (Stage& stage : piece.stages) visit(stage.value);
-    for (Store& store : piece.stores) {
-      visit(store.index);
-      visit(store.value);
-      if (store.valid) visit(store.valid);
-    }
-  }
+  for (Piece& piece : kernel.pieces)
+    for (const ir::Node** place : expression_places(piece)) visit(*place);
 }
 
 }  // namespace

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "compiler/schedule/flatten_sums.h"
 
-#include "compiler/ir/symbolic.h"
-
+#include <algorithm>
 #include <cmath>
 #include <optional>
 #include <unordered_map>
@@ -13,17 +12,6 @@ namespace {
 using ir::Arena;
 using ir::Node;
 using ir::Op;
-
-std::vector<const Node*> expressions(const Piece& piece) {
-  std::vector<const Node*> all;
-  for (const Stage& stage : piece.stages) all.push_back(stage.value);
-  for (const Store& store : piece.stores) {
-    all.push_back(store.index);
-    all.push_back(store.value);
-    if (store.valid) all.push_back(store.valid);
-  }
-  return all;
-}
 
 /// How many places read each node.
 std::unordered_map<const Node*, int> reader_counts(const Piece& piece) {
@@ -46,10 +34,13 @@ struct Addend {
   const Node* condition;
 };
 std::optional<Addend> addend_of(const Node* value) {
-  if (value->op() == Op::STAGE) return Addend{value, nullptr};
+  const auto in_register = [](const Node* n) {
+    return n->op() == Op::STAGE && n->sources().empty();
+  };
+  if (in_register(value)) return Addend{value, nullptr};
   if (value->op() != Op::WHERE || !is_zero(value->source(2))) return {};
   const Node* inner = value->source(1);
-  return inner->op() == Op::STAGE ? std::optional(Addend{inner, value->source(0)}) : std::nullopt;
+  return in_register(inner) ? std::optional(Addend{inner, value->source(0)}) : std::nullopt;
 }
 
 /// One merge, if there is one to make; the inner stage stays behind without readers.
@@ -57,7 +48,7 @@ bool merge_one(Arena& arena, Piece& piece) {
   const auto readers = reader_counts(piece);
   for (Stage& outer : piece.stages) {
     const std::optional<Addend> addend = addend_of(outer.value);
-    if (outer.op != ir::ReduceOp::sum || !addend) continue;
+    if (outer.placement != Placement::reg || outer.op != ir::ReduceOp::sum || !addend) continue;
     const Stage& inner = piece.stages[size_t(addend->stage->arg().value)];
     if (inner.op != ir::ReduceOp::sum || inner.accumulator != outer.accumulator) continue;
     if (readers.at(addend->stage) != 1 || readers.at(outer.value) != 1) continue;
@@ -71,20 +62,21 @@ bool merge_one(Arena& arena, Piece& piece) {
   return false;
 }
 
-const Node* stage_node(Arena& arena, const Node* old, int64_t id) {
-  return arena.make(Op::STAGE, old->dtype(), {}, {.value = id, .list = old->arg().list});
-}
-
 void renumber(Arena& arena, Piece& piece, const std::unordered_map<int64_t, int64_t>& ids) {
   std::unordered_map<const Node*, const Node*> moved;
-  for (const Node* n : ir::topological_order(expressions(piece)))
-    if (n->op() == Op::STAGE) moved[n] = stage_node(arena, n, ids.at(n->arg().value));
-  for (Stage& stage : piece.stages) stage.value = ir::substitute(arena, stage.value, moved);
-  for (Store& store : piece.stores) {
-    store.index = ir::substitute(arena, store.index, moved);
-    store.value = ir::substitute(arena, store.value, moved);
-    if (store.valid) store.valid = ir::substitute(arena, store.valid, moved);
+  for (const Node* n : ir::topological_order(expressions(piece))) {
+    std::vector<const Node*> sources;
+    for (const Node* source : n->sources()) sources.push_back(moved.at(source));
+    ir::Arg arg = n->arg();
+    if (n->op() == Op::STAGE) {
+      arg.value = ids.at(arg.value);
+      moved[n] = arena.make(Op::STAGE, n->dtype(), std::move(sources), std::move(arg));
+      continue;
+    }
+    const bool same = std::equal(sources.begin(), sources.end(), n->sources().begin());
+    moved[n] = same ? n : arena.build(n->op(), n->dtype(), std::move(sources), std::move(arg));
   }
+  for (const Node** place : expression_places(piece)) *place = moved.at(*place);
 }
 
 /// Drops stages nobody reads. Axes that no stage folds any more stay in the table, unused.

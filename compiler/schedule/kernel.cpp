@@ -55,22 +55,11 @@ const char* infix(Op op) {
   }
 }
 
-std::vector<const Node*> roots(const Piece& p) {
-  std::vector<const Node*> out;
-  for (const Stage& s : p.stages) out.push_back(s.value);
-  for (const Store& s : p.stores) {
-    out.push_back(s.index);
-    if (s.valid) out.push_back(s.valid);
-    out.push_back(s.value);
-  }
-  return out;
-}
-
 /// Prints the expressions of one piece; what is used twice, or long, is named first.
 class PiecePrinter {
  public:
   PiecePrinter(const Piece& piece, std::string* out) : p_(piece), out_(*out) {
-    const std::vector<const Node*> all = roots(p_);
+    const std::vector<const Node*> all = expressions(p_);
     order_ = ir::topological_order(all);
     for (const Node* n : order_)
       for (const Node* s : n->sources()) ++uses_[s];
@@ -137,11 +126,13 @@ std::string PiecePrinter::leaf(const Node* n) const {
 
 std::string PiecePrinter::node(const Node* n) {
   const auto arg = [&](size_t i) { return texts_.at(n->source(i)); };
-  if (n->op() == Op::STAGE) return fmt::format("s{}", n->arg().value);
-  if (n->op() == Op::LOAD)
-    return n->sources().size() == 1
-               ? fmt::format("{} b{}[{}]", name(n->dtype()), n->arg().value, arg(0))
-               : fmt::format("{} b{}[{} if {}]", name(n->dtype()), n->arg().value, arg(0), arg(1));
+  if (n->op() == Op::LOAD || n->op() == Op::STAGE) {
+    std::string s = n->op() == Op::LOAD ? fmt::format("{} b{}", name(n->dtype()), n->arg().value)
+                                        : fmt::format("s{}", n->arg().value);
+    if (n->sources().empty()) return s;
+    return n->sources().size() == 1 ? fmt::format("{}[{}]", s, arg(0))
+                                    : fmt::format("{}[{} if {}]", s, arg(0), arg(1));
+  }
   if (n->sources().empty()) return leaf(n);
   if (const char* sign = infix(n->op())) return fmt::format("({} {} {})", arg(0), sign, arg(1));
   std::string s(ir::info(n->op()).name);
@@ -168,8 +159,14 @@ std::string PiecePrinter::text(const Node* root) {
 void PiecePrinter::stage(size_t i) {
   const Stage& s = p_.stages[i];
   const std::string value = text(s.value);
-  out_ += fmt::format("  s{} : {} = {} {} over {} of {}\n", i,
-                      s.placement == Placement::reg ? "register" : "local", name(s.accumulator),
+  if (s.placement == Placement::local) {
+    const std::string index = text(s.index), valid = s.valid ? text(s.valid) : "";
+    out_ += fmt::format("  s{}[{}]{}{} : local {} = {} {} over {}\n", i, index,
+                        valid.empty() ? "" : " if ", valid, s.elements, name(s.accumulator), value,
+                        axis_list(s.own_axes));
+    return;
+  }
+  out_ += fmt::format("  s{} : register = {} {} over {} of {}\n", i, name(s.accumulator),
                       name(s.op), axis_list(s.reduce_axes), value);
 }
 
@@ -180,11 +177,52 @@ void PiecePrinter::store(const Store& s) {
                       valid, s.accumulate ? "+=" : "=", value);
 }
 
+/// What is broken about the parts that only a stage in local memory has.
+std::string broken_local(const Piece& p, const Stage& s) {
+  if (s.placement == Placement::reg)
+    return s.own_axes.empty() && !s.index && !s.valid ? "" : "a stage in a register has an array";
+  if (!s.reduce_axes.empty()) return "a stage in local memory folds";
+  if (s.own_axes.empty() || s.elements < 1) return "a stage in local memory is no array";
+  ir::AxisSet own;
+  for (int a : s.own_axes) {
+    if (a < 0 || a >= static_cast<int>(p.axes.size())) return "an own axis is missing";
+    if (p.axes[static_cast<size_t>(a)].kind == AxisKind::thread) return "an own axis has threads";
+    own.add(a);
+  }
+  if (!s.index || s.index->dtype() != DType::i64) return "a local stage's index is not i64";
+  if (s.valid && s.valid->dtype() != DType::boolean) return "a local stage's validity is not bool";
+  if (!own.contains(s.valid ? s.index->axes() | s.valid->axes() : s.index->axes()))
+    return "a local stage's index depends on other axes than its own";
+  return {};
+}
+
+/// What is broken about how a stage is read; `listed` holds the axes its other readers gave.
+std::string broken_read(const Piece& p, const Node* n,
+                        std::unordered_map<int64_t, std::vector<int64_t>>& listed) {
+  const int64_t id = n->arg().value;
+  if (id < 0 || id >= static_cast<int64_t>(p.stages.size())) return "a STAGE has no stage";
+  const Stage& stage = p.stages[static_cast<size_t>(id)];
+  if (stage.accumulator != n->dtype()) return "a STAGE has another dtype";
+  if ((stage.placement == Placement::reg) != n->sources().empty())
+    return "a STAGE has an index and its stage no array, or the other way around";
+  ir::AxisSet free = stage.value->axes(), given;
+  for (int a : stage.reduce_axes) free.remove(a);
+  for (int a : stage.own_axes) free.remove(a);
+  for (int64_t a : n->arg().list) given.add(a);
+  if (!given.contains(free)) return "a STAGE does not list an axis it depends on";
+  for (int a : stage.own_axes)
+    if (given.has(a)) return "a STAGE lists an own axis";
+  const auto [first, fresh] = listed.emplace(id, n->arg().list);
+  if (stage.placement == Placement::local && !fresh && first->second != n->arg().list)
+    return "readers of a local stage list different axes";
+  return {};
+}
+
 /// What is broken about a piece, or an empty text.
 std::string broken(const Kernel& k, const Piece& p) {
   if (p.axes.size() > ir::AxisSet::kMaxAxes) return "too many axes";
   const auto is_axis = [&](int64_t a) { return a >= 0 && a < static_cast<int64_t>(p.axes.size()); };
-  ir::AxisSet domain, reduced;
+  ir::AxisSet domain, folded, own;
   for (int a : p.domain) {
     if (!is_axis(a) || domain.has(a)) return "a domain axis is missing or twice there";
     domain.add(a);
@@ -199,10 +237,16 @@ std::string broken(const Kernel& k, const Piece& p) {
   for (const Stage& s : p.stages) {
     for (int a : s.reduce_axes) {
       if (!is_axis(a) || domain.has(a)) return "a reduce axis is missing or in the domain";
-      reduced.add(a);
+      folded.add(a);
     }
     if (!s.value || s.value->dtype() != s.accumulator) return "a stage's value has another dtype";
+    if (std::string why = broken_local(p, s); !why.empty()) return why;
+    for (int a : s.own_axes) {
+      if (domain.has(a) || own.has(a)) return "an own axis is in the domain or another stage's";
+      own.add(a);
+    }
   }
+  if (!(own & folded).empty()) return "an own axis is folded";
   for (const Store& s : p.stores) {
     if (s.buffer < 0 || s.buffer >= static_cast<int>(k.buffers.size()))
       return "a store has no buffer";
@@ -215,7 +259,8 @@ std::string broken(const Kernel& k, const Piece& p) {
     if (s.valid) used = used | s.valid->axes();
     if (!domain.contains(used)) return "a store depends on an axis outside its domain";
   }
-  const std::vector<const Node*> all = roots(p);
+  const std::vector<const Node*> all = expressions(p);
+  std::unordered_map<int64_t, std::vector<int64_t>> listed;
   for (const Node* n : ir::topological_order(all)) {
     if (n->op() == Op::RANGE &&
         (!is_axis(n->arg().value) ||
@@ -227,16 +272,8 @@ std::string broken(const Kernel& k, const Piece& p) {
       const KernelBuffer& b = k.buffers[static_cast<size_t>(n->arg().value)];
       if (!b.read || b.dtype != n->dtype()) return "a load does not match its buffer";
     }
-    if (n->op() == Op::STAGE) {
-      const int64_t s = n->arg().value;
-      if (s < 0 || s >= static_cast<int64_t>(p.stages.size())) return "a STAGE has no stage";
-      const Stage& stage = p.stages[static_cast<size_t>(s)];
-      if (stage.accumulator != n->dtype()) return "a STAGE has another dtype";
-      ir::AxisSet free = stage.value->axes(), listed;
-      for (int a : stage.reduce_axes) free.remove(a);
-      for (int64_t a : n->arg().list) listed.add(a);
-      if (!listed.contains(free)) return "a STAGE does not list an axis it depends on";
-    }
+    if (n->op() == Op::STAGE)
+      if (std::string why = broken_read(p, n, listed); !why.empty()) return why;
   }
   for (size_t i = 0; i < p.stages.size(); ++i) {
     const Node* list[] = {p.stages[i].value};
@@ -248,6 +285,36 @@ std::string broken(const Kernel& k, const Piece& p) {
 }
 
 }  // namespace
+
+std::vector<const ir::Node**> expression_places(Piece& p) {
+  std::vector<const ir::Node**> out;
+  for (Stage& s : p.stages) {
+    out.push_back(&s.value);
+    if (s.index) out.push_back(&s.index);
+    if (s.valid) out.push_back(&s.valid);
+  }
+  for (Store& s : p.stores) {
+    out.push_back(&s.index);
+    if (s.valid) out.push_back(&s.valid);
+    out.push_back(&s.value);
+  }
+  return out;
+}
+
+std::vector<const ir::Node*> expressions(const Piece& p) {
+  std::vector<const ir::Node*> out;
+  for (const Stage& s : p.stages) {
+    out.push_back(s.value);
+    if (s.index) out.push_back(s.index);
+    if (s.valid) out.push_back(s.valid);
+  }
+  for (const Store& s : p.stores) {
+    out.push_back(s.index);
+    if (s.valid) out.push_back(s.valid);
+    out.push_back(s.value);
+  }
+  return out;
+}
 
 std::string print(const Kernel& k) {
   std::string out = fmt::format("kernel {}\n", k.name);

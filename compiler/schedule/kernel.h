@@ -37,17 +37,28 @@ struct Axis {
 };
 
 /// Where a stage's value lives. Global stages are kernels of their own (see Plan).
-enum class Placement : uint8_t { reg, local };
+enum class Placement : uint8_t {
+  reg,    ///< one value, known at the positions of the axes it depends on
+  local,  ///< an array in the group's local memory: thread scratch on a CPU, shared on a GPU
+};
 
-/// value = fold of `value` over `reduce_axes`, for each position of the other axes it depends on.
-/// Referred to by ir::Op::STAGE nodes (arg.value = index in Piece::stages, arg.list = those axes).
+/// In a register: the fold of `value` over `reduce_axes`, for each position of the other axes it
+/// depends on. In local memory: local[index] = `value` wherever `valid` holds, for each position of
+/// `own_axes`; an array for each position of the other axes, complete before anybody reads it.
+/// Referred to by ir::Op::STAGE nodes (arg.value = index in Piece::stages, arg.list = those other
+/// axes; for a stage in local memory the sources are, as of a LOAD, an index and maybe a validity).
 struct Stage {
   ir::ReduceOp op = ir::ReduceOp::sum;
   DType accumulator =
       DType::f32;  ///< wider than the result for f16/bf16; STAGE nodes have this type
   const ir::Node* value = nullptr;  ///< of dtype `accumulator`
-  std::vector<int> reduce_axes;     ///< outer to inner
+  std::vector<int> reduce_axes;     ///< outer to inner; none for a local stage
   Placement placement = Placement::reg;
+  // Of a local stage; the expressions depend on its own axes only.
+  std::vector<int> own_axes{};  ///< outer to inner; no other stage's
+  const ir::Node* index = nullptr;
+  const ir::Node* valid = nullptr;  ///< nullptr: everywhere
+  int64_t elements = 0;             ///< every index is below this
 };
 
 /// buffer[index] = value (or += value) wherever `valid` holds, for each position of the domain.
@@ -87,6 +98,10 @@ struct Kernel {
 /// The notation of docs/architecture.md, one stage a line. Also the kernel's identity: equal text,
 /// equal kernel.
 std::string print(const Kernel&);
+/// Everything a piece computes with, each stage's expressions in order, then each store's.
+std::vector<const ir::Node*> expressions(const Piece&);
+/// The places of the same.
+std::vector<const ir::Node**> expression_places(Piece&);
 /// Checks what must hold between passes; aborts with the printed kernel where something does not.
 void verify(const Kernel&);
 

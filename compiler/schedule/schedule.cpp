@@ -18,14 +18,16 @@ namespace {
 using ir::Node;
 using ir::Op;
 
-/// "r_512_10_k_784": r where something is reduced, e otherwise; the domain, then what is folded.
+/// "r_512_10_k_784": r where something is reduced, e otherwise; the domain, then what is folded (k)
+/// or kept in local memory (l).
 std::string kernel_name(const Kernel& kernel) {
   const Piece& piece = kernel.pieces[0];
   std::string name = piece.stages.empty() ? "e" : "r";
   if (!piece.sequential.empty()) name = "scatter";
   for (const int axis : piece.domain) name += fmt::format("_{}", piece.axes[axis].extent);
   for (const Stage& stage : piece.stages) {
-    name += "_k";
+    name += stage.placement == Placement::local ? "_l" : "_k";
+    for (const int axis : stage.own_axes) name += fmt::format("_{}", piece.axes[axis].extent);
     for (const int axis : stage.reduce_axes) name += fmt::format("_{}", piece.axes[axis].extent);
   }
   if (kernel.pieces.size() > 1) name += fmt::format("_and_{}_more", kernel.pieces.size() - 1);
@@ -109,13 +111,8 @@ void Planner::append_piece(Draft& draft, Kernel& kernel, PlanStep& step) {
     renumbered[int64_t(i)] = at - step.buffers.begin();
   }
   auto renumber = [&](const Node* root) { return renumber_loads(*graph_.arena, root, renumbered); };
-  for (Stage& stage : draft.piece.stages) stage.value = renumber(stage.value);
-  for (Store& store : draft.piece.stores) {
-    store.buffer = int(renumbered.at(store.buffer));
-    store.value = renumber(store.value);
-    store.index = renumber(store.index);
-    if (store.valid) store.valid = renumber(store.valid);
-  }
+  for (const Node** place : expression_places(draft.piece)) *place = renumber(*place);
+  for (Store& store : draft.piece.stores) store.buffer = int(renumbered.at(store.buffer));
   assign_axis_classes(*graph_.arena, draft.piece);
   kernel.pieces.push_back(std::move(draft.piece));
 }

@@ -3,7 +3,9 @@
 
 #include <fmt/format.h>
 #include <rt_tiny/runtime/base/elf.h>
+#include <rt_tiny/runtime/base/error.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <random>
@@ -69,6 +71,32 @@ const Node* KernelBuilder::stage(ir::ReduceOp op, const Node* value,
   arg.value = static_cast<int64_t>(piece().stages.size()) - 1;
   for (int a : free.list()) arg.list.push_back(a);
   return arena().make(Op::STAGE, value->dtype(), {}, arg);
+}
+
+int64_t KernelBuilder::keep(const Node* value, std::initializer_list<const Node*> own,
+                            const Node* index, int64_t elements, const Node* valid) {
+  Stage s;
+  s.accumulator = value->dtype();
+  s.value = value;
+  s.placement = Placement::local;
+  s.index = index;
+  s.valid = valid;
+  s.elements = std::max<int64_t>(elements, 1);
+  for (const Node* r : own) s.own_axes.push_back(static_cast<int>(r->arg().value));
+  piece().stages.push_back(s);
+  return static_cast<int64_t>(piece().stages.size()) - 1;
+}
+
+const Node* KernelBuilder::kept(int64_t number, const Node* index, const Node* valid) {
+  const Stage& s = piece().stages[static_cast<size_t>(number)];
+  ir::AxisSet around = s.value->axes();
+  for (int a : s.own_axes) around.remove(a);
+  ir::Arg arg;
+  arg.value = number;
+  for (int a : around.list()) arg.list.push_back(a);
+  std::vector<const Node*> sources{index};
+  if (valid) sources.push_back(valid);
+  return arena().make(Op::STAGE, s.accumulator, sources, arg);
 }
 
 void KernelBuilder::store(int b, const Node* index, const Node* value, const Node* valid,
@@ -392,7 +420,129 @@ Kernel float_casts(int64_t count, DType from) {
   return b.kernel;
 }
 
+/// Rows are kept and read at an offset, beyond their ends too, and backwards.
+Kernel kept_window(int64_t rows, int64_t columns, DType t) {
+  KernelBuilder b(fmt::format("kept_window_{}_r{}_c{}", name(t), rows, columns));
+  const int x = b.buffer(t, rows * columns, true, false);
+  const int z = b.buffer(t, rows * columns, false, true);
+  const Node *r = b.domain(rows, "r"), *c = b.domain(columns, "c");
+  const Node *k = b.reduced(columns, "k"), *tap = b.reduced(3, "tap");
+  const Node* v = b.load(x, b.flat({r, k}, {columns}));
+  const int64_t row = b.keep(b.op(Op::MAX, {v, b.op(Op::MUL, {v, v})}), {k}, k, columns);
+  ir::Arena& a = b.arena();
+  const Node* at = a.add(c, a.sub(tap, b.i(1)));
+  const Node* inside = a.logical_and(a.lt(b.i(-1), at), a.lt(at, b.i(columns)));
+  const DType wide = t == DType::bf16 ? DType::f32 : t;
+  const Node* taps = b.op(Op::CAST, wide, {b.kept(row, at, inside)});
+  const Node* near = b.op(Op::CAST, t, {b.stage(ir::ReduceOp::max, taps, {tap})});
+  const Node* back = b.kept(row, a.sub(b.i(columns - 1), c));
+  b.store(z, b.flat({r, c}, {columns}), b.op(Op::WHERE, {a.lt(c, b.i(2)), near, back}));
+  return b.kernel;
+}
+
+/// A matrix with two own axes a row block; kept as it is, read transposed and folded.
+Kernel kept_matrix(int64_t blocks, int64_t rows, int64_t columns) {
+  KernelBuilder b(fmt::format("kept_matrix_n{}_r{}_c{}", blocks, rows, columns));
+  const int x = b.buffer(DType::f32, blocks * rows * columns, true, false);
+  const int z = b.buffer(DType::f32, blocks * columns * rows, false, true);
+  const Node* n = b.domain(blocks, "n");
+  const Node *c = b.domain(columns, "c"), *r = b.domain(rows, "r");
+  const Node *i = b.reduced(rows, "i"), *j = b.reduced(columns, "j"), *k = b.reduced(rows, "k");
+  const Node* v = b.op(Op::EXP, {b.load(x, b.flat({n, i, j}, {rows, columns}))});
+  const int64_t e = b.keep(v, {i, j}, b.flat({i, j}, {columns}), rows * columns);
+  const Node* sum = b.stage(ir::ReduceOp::sum, b.kept(e, b.flat({k, c}, {columns})), {k});
+  const Node* mine = b.kept(e, b.flat({r, c}, {columns}));
+  b.store(z, b.flat({n, c, r}, {columns, rows}), b.op(Op::FDIV, {mine, sum}));
+  return b.kernel;
+}
+
+/// Nothing around the array: filled once, before all rows. Kept again, shifted, in a second one.
+Kernel kept_once(int64_t rows, int64_t columns) {
+  KernelBuilder b(fmt::format("kept_once_r{}_c{}", rows, columns));
+  const int x = b.buffer(DType::f32, columns, true, false);
+  const int y = b.buffer(DType::i32, rows * columns, true, false);
+  const int z = b.buffer(DType::f32, rows * columns, false, true);
+  const Node *r = b.domain(rows, "r"), *c = b.domain(columns, "c");
+  const Node *i = b.reduced(columns, "i"), *j = b.reduced(columns, "j");
+  ir::Arena& a = b.arena();
+  const int64_t first = b.keep(b.op(Op::MUL, {b.load(x, i), b.f(3)}), {i}, i, columns + 1);
+  const Node* next = a.add(j, b.i(1));
+  const Node* value = b.op(Op::SUB, {b.kept(first, next, a.lt(next, b.i(columns))), b.load(x, j)});
+  const int64_t second = b.keep(value, {j}, a.add(j, b.i(2)), columns + 2);
+  const Node* pick =
+      a.floormod(b.op(Op::CAST, DType::i64, {b.load(y, b.flat({r, c}, {columns}))}), b.i(columns));
+  const Node* s = b.op(Op::ADD, {b.kept(second, a.add(pick, b.i(2))), b.kept(first, c)});
+  b.store(z, b.flat({r, c}, {columns}), s);
+  return b.kernel;
+}
+
+/// One row an element of the domain, read at a place that depends on the element.
+Kernel kept_diagonal(int64_t count, int64_t width) {
+  KernelBuilder b(fmt::format("kept_diagonal_n{}_w{}", count, width));
+  const int x = b.buffer(DType::f32, count * width, true, false);
+  const int z = b.buffer(DType::f32, count, false, true);
+  const Node *i = b.domain(count, "i"), *k = b.reduced(width, "k"), *j = b.reduced(width, "j");
+  const Node* v = b.load(x, b.flat({i, k}, {width}));
+  const int64_t row = b.keep(b.op(Op::MUL, {v, v}), {k}, k, width);
+  const Node* most = b.stage(ir::ReduceOp::max, b.kept(row, j), {j});
+  const Node* mine = b.kept(row, b.arena().floormod(i, b.i(width)));
+  b.store(z, i, b.op(Op::SUB, {most, mine}));
+  return b.kernel;
+}
+
+/// An array inside a reduction: one for each turn of it.
+Kernel kept_inside(int64_t rows, int64_t columns) {
+  KernelBuilder b(fmt::format("kept_inside_r{}_c{}", rows, columns));
+  const int x = b.buffer(DType::f32, rows * columns, true, false);
+  const int z = b.buffer(DType::f32, 1, false, true);
+  const Node* r = b.reduced(rows, "r");
+  const Node *c = b.reduced(columns, "c"), *d = b.reduced(columns, "d");
+  const Node* v = b.load(x, b.flat({r, c}, {columns}));
+  const int64_t row = b.keep(b.op(Op::MUL, {v, v}), {c}, c, columns);
+  const Node* back = b.kept(row, b.arena().sub(b.i(columns - 1), d));
+  const Node* sum = b.stage(ir::ReduceOp::sum, b.op(Op::MUL, {back, b.kept(row, d)}), {d});
+  b.store(z, b.i(0), b.stage(ir::ReduceOp::max, sum, {r}));
+  return b.kernel;
+}
+
 }  // namespace
+
+Kernel softmax_kept(int64_t rows, int64_t columns, DType t) {
+  KernelBuilder b(fmt::format("softmax_kept_{}_r{}_c{}", name(t), rows, columns));
+  const int x = b.buffer(t, rows * columns, true, false);
+  const int out = b.buffer(t, rows * columns, false, true);
+  const Node *r = b.domain(rows, "r"), *c = b.domain(columns, "c");
+  const Node *c1 = b.reduced(columns, "c"), *c2 = b.reduced(columns, "c");
+  const Node* c3 = b.reduced(columns, "c");
+  const auto at = [&](const Node* column) { return b.load(x, b.flat({r, column}, {columns})); };
+  const Node* m = b.stage(ir::ReduceOp::max, at(c1), {c1});
+  const int64_t e = b.keep(b.op(Op::EXP, {b.op(Op::SUB, {at(c2), m})}), {c2}, c2, columns);
+  const Node* s = b.stage(ir::ReduceOp::sum, b.kept(e, c3), {c3});
+  b.store(out, b.flat({r, c}, {columns}), b.op(Op::FDIV, {b.kept(e, c), s}));
+  return b.kernel;
+}
+
+Kernel attention(int64_t heads, int64_t queries, int64_t keys, int64_t width) {
+  KernelBuilder b(fmt::format("attention_h{}_q{}_k{}_w{}", heads, queries, keys, width));
+  const int q = b.buffer(DType::f32, heads * queries * width, true, false);
+  const int k = b.buffer(DType::f32, heads * keys * width, true, false);
+  const int v = b.buffer(DType::f32, heads * keys * width, true, false);
+  const int o = b.buffer(DType::f32, heads * queries * width, false, true);
+  const Node *h = b.domain(heads, "h"), *i = b.domain(queries, "i"), *d = b.domain(width, "d");
+  const Node *w = b.reduced(width, "w"), *j0 = b.reduced(keys, "j"), *j1 = b.reduced(keys, "j");
+  const Node *j2 = b.reduced(keys, "j"), *j3 = b.reduced(keys, "j"), *j4 = b.reduced(keys, "j");
+  const Node* product = b.op(Op::MUL, {b.load(q, b.flat({h, i, w}, {queries, width})),
+                                       b.load(k, b.flat({h, j0, w}, {keys, width}))});
+  const Node* dot = b.stage(ir::ReduceOp::sum, product, {w});
+  const int64_t s = b.keep(b.op(Op::MUL, {dot, b.f(0.125)}), {j0}, j0, keys);
+  const Node* m = b.stage(ir::ReduceOp::max, b.kept(s, j1), {j1});
+  const int64_t p = b.keep(b.op(Op::EXP, {b.op(Op::SUB, {b.kept(s, j2), m})}), {j2}, j2, keys);
+  const Node* z = b.stage(ir::ReduceOp::sum, b.kept(p, j3), {j3});
+  const Node* row = b.load(v, b.flat({h, j4, d}, {keys, width}));
+  const Node* sum = b.stage(ir::ReduceOp::sum, b.op(Op::MUL, {b.kept(p, j4), row}), {j4});
+  b.store(o, b.flat({h, i, d}, {queries, width}), b.op(Op::FDIV, {sum, z}));
+  return b.kernel;
+}
 
 std::vector<Sample> samples() {
   std::vector<Sample> out;
@@ -417,6 +567,18 @@ std::vector<Sample> samples() {
     take(linear_relu, n, 10, 7, false);
     take(linear_relu, 7, n, 17, false);
     take(linear_relu, 10, 17, n, true);
+    for (DType t : {DType::f32, DType::f64}) take(softmax_kept, 5, n, t);
+    take(softmax_kept, n, 13, DType::f32);
+    take(attention, 2, 5, n, 6);
+    take(attention, 2, n, 7, 10);
+    for (DType t : {DType::f32, DType::i32, DType::u8, DType::bf16}) take(kept_window, 5, n, t);
+    take(kept_window, n, 10, DType::f32);
+    take(kept_matrix, 3, n, 5);
+    take(kept_matrix, 2, 6, n);
+    take(kept_once, 5, n);
+    take(kept_inside, 4, n);
+    take(kept_diagonal, n, 5);
+    take(kept_diagonal, 20, n);
   }
   take(linear_relu, 33, 40, 20, false);
   for (DType t : {DType::u8, DType::u16, DType::u32, DType::u64, DType::i8, DType::i16, DType::i32,
@@ -466,11 +628,16 @@ void run_binary(const Binary& binary, Bytes& buffers) {
   auto* entry = reinterpret_cast<Entry*>(const_cast<void*>(code.symbol(binary.name)));
   std::vector<void*> kernarg;
   for (auto& b : buffers) kernarg.push_back(b.data());
-  std::vector<uint8_t> scratch(binary.scratch_B + 64);
+  std::vector<uint8_t> scratch(binary.scratch_B + 2 * 64);
+  const size_t start = -reinterpret_cast<uintptr_t>(scratch.data()) & 63;
   const int64_t groups = binary.groups[0].evaluate({});
   for (int64_t g = 0; g < groups; ++g) {
+    std::fill(scratch.begin(), scratch.end(), uint8_t{0xa5});  // of no group's values
     const int64_t group[3] = {g, 0, 0};
-    entry(kernarg.data(), group, scratch.data());
+    entry(kernarg.data(), group, scratch.data() + start);
+    for (size_t i = 0; i < scratch.size(); ++i)
+      if (i < start || i >= start + binary.scratch_B)
+        CHECK_INVARIANT(scratch[i] == 0xa5, binary.name + " wrote outside its scratch memory");
   }
 }
 

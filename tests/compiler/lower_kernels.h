@@ -34,6 +34,11 @@ class KernelBuilder {
 
   const Node* load(int buffer, const Node* index, const Node* valid = nullptr);
   const Node* stage(ir::ReduceOp, const Node* value, std::initializer_list<const Node*> over);
+  /// Keeps `value` in local memory at `index` for each position of the axes `own`; its number.
+  int64_t keep(const Node* value, std::initializer_list<const Node*> own, const Node* index,
+               int64_t elements, const Node* valid = nullptr);
+  /// What stage `number` keeps at `index`.
+  const Node* kept(int64_t number, const Node* index, const Node* valid = nullptr);
   void store(int buffer, const Node* index, const Node* value, const Node* valid = nullptr,
              bool accumulate = false);
   const Node* op(Op, std::initializer_list<const Node*> sources);
@@ -73,6 +78,9 @@ Kernel transpose(int64_t rows, int64_t columns);
 Kernel gather(int64_t rows, int64_t width, int64_t picks);
 Kernel scatter_add(int64_t rows, int64_t width, int64_t picks);
 Kernel adam(std::initializer_list<int64_t> sizes);
+// With stages in local memory.
+Kernel softmax_kept(int64_t rows, int64_t columns, DType = DType::f32);
+Kernel attention(int64_t heads, int64_t queries, int64_t keys, int64_t width);
 
 Target host_target();
 /// A buffer set with contents that suit the kernel: small numbers, indices in range and a few out.
