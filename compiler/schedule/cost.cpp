@@ -18,20 +18,25 @@ constexpr double kInstruction_ns =
 constexpr double kMaskedLoad = 6;  // a mask a lane, computed, and no sharing between taps
 constexpr int kMaxAxes = 40;       // splits multiply them; AxisSet has 128
 constexpr int kMaxStages = 16;
+constexpr double kRefills = 4;       // groups a thread runs, each of which fills what all share
+constexpr uint64_t kTileRows = 4;    // arrays that are filled together when outer axes are unrolled
 constexpr double kSharedByTile = 8;  // register tiles reuse a value that lacks a loop's axis
 
 /// The parts of a piece that run as one loop nest: each stage, and all stores together.
 struct Nest {
-  AxisSet outer;  ///< axes fixed while the nest runs once
-  AxisSet all;    ///< outer and its own loops
+  AxisSet outer;       ///< axes fixed while the nest runs once
+  AxisSet all;         ///< outer and its own loops
+  bool fills = false;  ///< an array in local memory
   std::vector<const Node*> values;
 };
 
 std::vector<Nest> nests(const Piece& piece) {
   std::vector<Nest> result;
   for (const Stage& stage : piece.stages) {
-    Nest nest{free_axes(stage), free_axes(stage), {stage.value}};
+    const bool fills = stage.placement == Placement::local;
+    Nest nest{free_axes(stage), free_axes(stage), fills, {stage.value}};
     for (const int axis : stage.reduce_axes) nest.all.add(axis);
+    for (const int axis : stage.own_axes) nest.all.add(axis);
     result.push_back(std::move(nest));
   }
   Nest stores;
@@ -47,7 +52,20 @@ std::vector<Nest> nests(const Piece& piece) {
 }
 
 /// Index arithmetic is strength-reduced away; what depends on data is not.
-bool is_data(const Node* n) { return n->dtype() != DType::i64 || n->op() == Op::LOAD; }
+bool is_data(const Node* n) {
+  return n->dtype() != DType::i64 || n->op() == Op::LOAD || n->op() == Op::STAGE;
+}
+
+/// A read of a buffer or of an array in local memory.
+bool is_access(const Node* n) {
+  return n->op() == Op::LOAD || (n->op() == Op::STAGE && !n->sources().empty());
+}
+
+/// Vector instructions for one evaluation. An array in local memory costs its accesses, no bytes.
+double instructions_of(const Node* n) {
+  if (!is_access(n)) return op_weight(n->op());
+  return n->sources().size() == 2 ? kMaskedLoad : 1;
+}
 
 struct NestWork {
   double instructions = 0;
@@ -58,14 +76,14 @@ NestWork work_of(const Piece& piece, const Nest& nest, const Target& target) {
   NestWork work;
   const double all = iterations(piece, nest.all);
   const double lanes = std::max(1.0, target.vector_B / 4.0);
+  if (nest.fills) work.instructions += all / lanes;
   for (const Node* n : ir::topological_order(nest.values)) {
     if (!is_data(n) || n->is_const() || n->op() == Op::RANGE) continue;
     // A value that lacks some loop's axis is hoisted where loops allow, else shared by the tile.
     const double own = iterations(piece, n->axes());
     const bool hoists = nest.outer.contains(n->axes()) || n->axes() == nest.all;
     const double evaluations = hoists ? own : std::max(own, all / kSharedByTile);
-    const bool masked = n->op() == Op::LOAD && n->sources().size() == 2;
-    work.instructions += evaluations * (masked ? kMaskedLoad : op_weight(n->op())) / lanes;
+    work.instructions += evaluations * instructions_of(n) / lanes;
     if (n->op() == Op::LOAD) work.loads[n->arg().value] += own;
   }
   return work;
@@ -76,8 +94,9 @@ double parallel(const Piece& piece, const Nest& nest, const Target& target) {
   AxisSet domain;
   for (const int axis : piece.domain) domain.add(axis);
   for (const int axis : piece.sequential) domain.remove(axis);
-  return std::min<double>(target.parallelism,
-                          std::max(1.0, iterations(piece, nest.outer & domain)));
+  const double most = target.parallelism, groups = iterations(piece, nest.outer & domain);
+  if (nest.fills && most > 1 && groups < most * kRefills) return std::max(1.0, groups) / kRefills;
+  return std::min(most, std::max(1.0, groups));
 }
 
 }  // namespace
@@ -125,6 +144,7 @@ double iterations(const Piece& piece, const AxisSet& axes) {
 AxisSet free_axes(const Stage& stage) {
   AxisSet free = stage.value->axes();
   for (const int axis : stage.reduce_axes) free.remove(axis);
+  for (const int axis : stage.own_axes) free.remove(axis);
   return free;
 }
 
@@ -154,6 +174,11 @@ const char* draft_obstacle(const Draft& draft, const Target& target) {
   if (piece.axes.size() > kMaxAxes) return "too many axes";
   if (piece.stages.size() > kMaxStages) return "too many stages";
   if (draft.buffers.size() > target.max_buffers) return "too many buffers";
+  uint64_t kept_B = 0;
+  for (const Stage& stage : piece.stages)
+    if (stage.placement == Placement::local)
+      kept_B += uint64_t(stage.elements) * size_B(stage.accumulator);
+  if (kept_B > target.local_B / kTileRows) return "arrays that do not fit in local memory";
   AxisSet domain;
   for (const int axis : piece.domain) domain.add(axis);
   std::vector<AxisSet> chain;
@@ -167,14 +192,15 @@ const char* draft_obstacle(const Draft& draft, const Target& target) {
     for (const Stage& outer : piece.stages) {
       AxisSet around = free_axes(outer);
       bool inside = false;
-      for (const int axis : outer.reduce_axes) {
+      const bool fills = outer.placement == Placement::local;
+      for (const int axis : fills ? outer.own_axes : outer.reduce_axes) {
         around.add(axis);
         inside |= free.has(axis);
       }
       if (inside && !free.contains(around)) return "a reduction repeated inside another";
       double folded = 1;
       for (const int axis : stage.reduce_axes) folded *= double(piece.axes[axis].extent);
-      if (inside && folded > 64 && iterations(piece, free) * folded > 65536)
+      if (inside && !fills && folded > 64 && iterations(piece, free) * folded > 65536)
         return "a long reduction inside another";
     }
   }

@@ -12,7 +12,7 @@ namespace tiny {
 double draft_cost(const Draft&, const Target&);
 
 /// Why the draft should not become a kernel whatever it costs, or nullptr: stages whose loops
-/// cannot nest without repeating work, too many axes, stages or buffers.
+/// cannot nest without repeating work, too many axes, stages or buffers, too little local memory.
 const char* draft_obstacle(const Draft&, const Target&);
 
 /// Rough work of one evaluation of an op, in vector instructions.
@@ -20,7 +20,7 @@ double op_weight(ir::Op);
 
 /// Product of the extents of `axes`.
 double iterations(const Piece&, const ir::AxisSet& axes);
-/// Axes a stage's value depends on.
+/// Axes a stage's value, or array, depends on.
 ir::AxisSet free_axes(const Stage&);
 
 }  // namespace tiny

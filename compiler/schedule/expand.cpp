@@ -57,9 +57,15 @@ bool is_zero(const Node* n) {
                                                 : n->arg().value == 0);
 }
 
+/// Dimensions of kept nodes that cannot be fixed, as their readers are at different positions.
+using OwnDimensions = std::map<const Node*, std::vector<char>>;
+
 class Expander {
  public:
-  Expander(Arena& arena, const StoredSet& stored) : arena_(arena), stored_(stored) {}
+  Expander(Arena& arena, const StoredSet& stored, OwnDimensions& own)
+      : arena_(arena), stored_(stored), own_(own) {}
+  /// A reader disagreed with those before it: `own` knows more now, the draft is of no use.
+  bool conflict() const { return conflict_; }
 
   Draft stores(std::span<const Node* const> roots);
   Draft scatter(const Node* node);
@@ -81,6 +87,20 @@ class Expander {
     const Node* inside = nullptr;  ///< movement: where the source is read
     std::vector<int> reduce_axes;
   };
+
+  /// A kept node: the position its array is filled at, with axes of its own.
+  struct Keeping {
+    Position at;
+    int position = -1;
+    std::vector<size_t> dimensions;  ///< those with own axes
+    std::vector<int> axes;
+    int stage = -1;
+  };
+  const Keeping* keeping(const Want& want);
+  Keeping start_keeping(const Node* node, const Position& at);
+  bool can_fix(const Node* index, int64_t extent) const;
+  const Node* kept_index(const Keeping& k, const ir::Shape& shape, const Position& at);
+  const Node* finish_kept(const Frame& frame, Keeping& k);
 
   const Node* value_at(const Node* node, const Position& at);
   const Node* immediate(const Want& want);
@@ -117,6 +137,10 @@ class Expander {
   std::unordered_set<const Node*> own_roots_;
   std::map<std::pair<int, const Node*>, bool> loads_;  ///< (buffer, index) loaded
   int domain_number_ = -1;
+  OwnDimensions& own_;
+  std::unordered_set<const Node*> kept_;
+  std::map<const Node*, Keeping> keepings_;
+  bool conflict_ = false;
 };
 
 int Expander::add_axis(int64_t extent) {
@@ -211,9 +235,95 @@ void Expander::open_reduce(Frame& frame) {
   frame.sources = {{node->source(0), number(std::move(inner))}};
 }
 
+/// The array that is read for this want; nullptr if the node is not kept, or if the want is the
+/// element being filled.
+const Expander::Keeping* Expander::keeping(const Want& want) {
+  if (!kept_.contains(want.node)) return nullptr;
+  const Position at = positions_[want.position];
+  auto it = keepings_.find(want.node);
+  if (it == keepings_.end()) it = keepings_.emplace(want.node, start_keeping(want.node, at)).first;
+  const Keeping& k = it->second;
+  if (want.position == k.position) return nullptr;
+  std::vector<char>& own = own_.at(want.node);
+  for (size_t i = 0; i < at.index.size(); ++i) {
+    if (own[i] || at.index[i] == k.at.index[i]) continue;
+    own[i] = 1;
+    conflict_ = true;
+  }
+  return &k;
+}
+
+Expander::Keeping Expander::start_keeping(const Node* node, const Position& at) {
+  const ir::Shape& shape = node->shape();
+  std::vector<char>& own = own_.try_emplace(node, shape.size(), char{0}).first->second;
+  Keeping k;
+  for (size_t i = 0; i < shape.size(); ++i) {
+    if (!own[i] && can_fix(at.index[i], shape[i])) {
+      k.at.index.push_back(at.index[i]);
+      continue;
+    }
+    own[i] = 1;
+    k.dimensions.push_back(i);
+    k.axes.push_back(add_axis(shape[i]));
+    k.at.index.push_back(arena_.range(k.axes.back(), shape[i]));
+  }
+  k.position = number(k.at);
+  return k;
+}
+
+/// Known where the domain's loops are, and inside the tensor wherever that is.
+bool Expander::can_fix(const Node* index, int64_t extent) const {
+  ir::AxisSet domain;
+  for (const int axis : draft_.piece.domain) domain.add(axis);
+  return domain.contains(index->axes()) && index->interval().lo >= 0 &&
+         index->interval().hi < extent;
+}
+
+const Node* Expander::kept_index(const Keeping& k, const ir::Shape& shape, const Position& at) {
+  ir::Shape extents;
+  std::vector<const Node*> index;
+  for (const size_t i : k.dimensions) {
+    extents.push_back(shape[i]);
+    index.push_back(at.index[i]);
+  }
+  return flat_index(arena_, extents, index);
+}
+
+/// The value read from the array, whose stage the first reader makes.
+const Node* Expander::finish_kept(const Frame& frame, Keeping& k) {
+  const Node* node = frame.want.node;
+  const Node* value = known(frame.sources[0]);
+  ir::AxisSet around = value->axes();
+  for (const int axis : k.axes) around.remove(axis);
+  if (around == value->axes()) return value;  // the same everywhere
+  if (k.stage < 0) {
+    k.stage = int(draft_.piece.stages.size());
+    Stage stage;
+    stage.accumulator = node->dtype();
+    stage.value = value;
+    stage.placement = Placement::local;
+    stage.own_axes = k.axes;
+    stage.index = kept_index(k, node->shape(), k.at);
+    stage.elements = 1;
+    for (const int axis : k.axes) stage.elements *= draft_.piece.axes[axis].extent;
+    draft_.piece.stages.push_back(std::move(stage));
+  }
+  const Position at = positions_[frame.want.position];
+  const Node* index = kept_index(k, node->shape(), at);
+  std::vector<const Node*> sources{index};
+  if (at.valid) sources = {ir::simplify_given(arena_, index, at.valid), at.valid};
+  ir::Arg arg{.value = k.stage};
+  for (const int axis : around.list()) arg.list.push_back(axis);
+  return arena_.make(Op::STAGE, node->dtype(), std::move(sources), std::move(arg));
+}
+
 void Expander::open(Frame& frame) {
   const Node* node = frame.want.node;
-  draft_.visited.insert(node);
+  if (const Keeping* k = keeping(frame.want)) {
+    frame.sources = {{node, k->position}};
+    return;
+  }
+  ++draft_.visited[node];
   if (ir::info(node->op()).kind == OpKind::movement) {
     SourcePosition source = source_position(arena_, node, positions_[frame.want.position]);
     frame.inside = source.inside;
@@ -277,12 +387,15 @@ const Node* Expander::finish_reduce(const Frame& frame) {
   std::vector<int64_t> axes;
   for (const int axis : free.list()) axes.push_back(axis);
   const int64_t id = int64_t(draft_.piece.stages.size());
-  draft_.piece.stages.push_back({op, wide, value, frame.reduce_axes, Placement::reg});
+  draft_.piece.stages.push_back({op, wide, value, frame.reduce_axes});
   return arena_.cast(arena_.make(Op::STAGE, wide, {}, {.value = id, .list = axes}), node->dtype());
 }
 
 const Node* Expander::finish(const Frame& frame) {
   const Node* node = frame.want.node;
+  if (const auto it = keepings_.find(node);
+      it != keepings_.end() && it->second.position != frame.want.position)
+    return finish_kept(frame, it->second);
   if (node->op() == Op::REDUCE) return finish_reduce(frame);
   const Node* last = known(frame.sources.back());
   const OpKind kind = ir::info(node->op()).kind;
@@ -347,6 +460,9 @@ Draft Expander::take() {
 
 Draft Expander::stores(std::span<const Node* const> roots) {
   own_roots_.insert(roots.begin(), roots.end());
+  for (const Node* root : roots)
+    if (const auto it = stored_.kept.find(root); it != stored_.kept.end())
+      kept_.insert(it->second.begin(), it->second.end());
   const Position at = domain_position(roots[0]->shape());
   domain_number_ = number(at);
   const Node* index = flat_index(arena_, roots[0]->shape(), at.index);
@@ -397,11 +513,17 @@ const Node* uniform_value(const Node* node) {
 }
 
 Draft expand(Arena& arena, const StoredSet& stored, std::span<const Node* const> roots) {
-  return Expander(arena, stored).stores(roots);
+  OwnDimensions own;
+  for (;;) {  // each turn adds a dimension
+    Expander expander(arena, stored, own);
+    Draft draft = expander.stores(roots);
+    if (!expander.conflict()) return draft;
+  }
 }
 
 Draft expand_scatter(Arena& arena, const StoredSet& stored, const Node* scatter) {
-  return Expander(arena, stored).scatter(scatter);
+  OwnDimensions own;
+  return Expander(arena, stored, own).scatter(scatter);
 }
 
 }  // namespace tiny

@@ -47,7 +47,11 @@ class Fuser {
     options_.noopt ? store_every_op() : store_candidates();
     cut_deep_chains();
     draft_all();
-    if (!options_.noopt) merge();
+    if (!options_.noopt) {
+      merge();
+      keep_stored();
+      keep_repeated();
+    }
     return take();
   }
 
@@ -59,6 +63,12 @@ class Fuser {
   void draft_all();
   void merge();
   bool try_merge(const Node* candidate);
+  bool merged_drafts_gain(const Node* candidate, const std::vector<const Node*>& users);
+  void keep_stored();
+  bool try_keep_stored(const Node* candidate);
+  void keep_repeated();
+  std::vector<const Node*> repeated_values(const Node* root) const;
+  bool try_keep_repeated(const Node* root, const Node* value);
   const Node* epilogue_end(const Node* reduce) const;
   bool read_repeatedly(const Node* n) const;
   std::vector<const Node*> readers(const Node* n) const;
@@ -188,7 +198,12 @@ std::vector<const Node*> Fuser::readers(const Node* n) const {
 /// Recomputes `candidate` inside its readers if that is cheaper than storing it.
 bool Fuser::try_merge(const Node* candidate) {
   const std::vector<const Node*> users = readers(candidate);
-  if (users.empty()) return false;
+  return !users.empty() && merged_drafts_gain(candidate, users);
+}
+
+/// Drafts the users with `candidate` no longer stored. Without a gain all stays as it was, but for
+/// what users keep.
+bool Fuser::merged_drafts_gain(const Node* candidate, const std::vector<const Node*>& users) {
   double before = cost(fusion_.drafts.at(candidate));
   for (const Node* user : users) before += cost(fusion_.drafts.at(user));
   fusion_.stored.nodes.erase(candidate);
@@ -213,6 +228,65 @@ bool Fuser::try_merge(const Node* candidate) {
 void Fuser::merge() {
   for (const Node* n : order_)
     if (fusion_.stored.nodes.contains(n) && !forced_.contains(n)) try_merge(n);
+}
+
+/// Readers first: what a reader keeps may read what its producer would store.
+void Fuser::keep_stored() {
+  for (auto n = order_.rbegin(); n != order_.rend(); ++n)
+    if (fusion_.stored.nodes.contains(*n) && !forced_.contains(*n)) try_keep_stored(*n);
+}
+
+/// Keeps `candidate` in the local memory of its readers if that is cheaper than storing it.
+bool Fuser::try_keep_stored(const Node* candidate) {
+  const std::vector<const Node*> users = readers(candidate);
+  if (users.empty()) return false;
+  auto& kept = fusion_.stored.kept;
+  const auto was = kept;
+  const auto own = kept.find(candidate);
+  for (const Node* user : users) {
+    if (own != kept.end()) {
+      const auto more = own->second;
+      kept[user].insert(more.begin(), more.end());
+    }
+    kept[user].insert(candidate);
+  }
+  kept.erase(candidate);
+  if (merged_drafts_gain(candidate, users)) return true;
+  kept = was;
+  return false;
+}
+
+/// Keeps what a kernel would compute again and again.
+void Fuser::keep_repeated() {
+  for (const Node* root : order_) {
+    if (!fusion_.stored.nodes.contains(root)) continue;
+    for (const Node* value : repeated_values(root)) try_keep_repeated(root, value);
+  }
+}
+
+/// Heavy values that the root's kernel computes at several positions, users first.
+std::vector<const Node*> Fuser::repeated_values(const Node* root) const {
+  std::vector<const Node*> values;
+  const std::vector<Draft>& drafts = fusion_.drafts.at(root);
+  if (drafts.size() != 1 || drafts[0].piece.stages.empty()) return values;
+  for (const auto& [n, positions] : drafts[0].visited)
+    if (positions > 1 && !is_transparent(n) && op_weight(n->op()) >= kHeavy / 4)
+      values.push_back(n);
+  std::sort(values.begin(), values.end(),
+            [&](const Node* a, const Node* b) { return rank_.at(a) > rank_.at(b); });
+  return values;
+}
+
+bool Fuser::try_keep_repeated(const Node* root, const Node* value) {
+  std::vector<Draft>& drafts = fusion_.drafts.at(root);
+  fusion_.stored.kept[root].insert(value);
+  std::vector<Draft> keeping = draft_node(arena_, fusion_.stored, root);
+  if (possible(keeping) && cost(keeping) < cost(drafts)) {
+    drafts = std::move(keeping);
+    return true;
+  }
+  fusion_.stored.kept[root].erase(value);
+  return false;
 }
 
 Fusion Fuser::take() {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Decides which tensor nodes get memory of their own. Everything else is recomputed where it is
-// read.
+// Decides which tensor nodes get memory of their own, and which a kernel keeps in local memory.
+// Everything else is recomputed where it is read.
 #pragma once
 
 #include "compiler/schedule/cost.h"
@@ -26,7 +26,8 @@ struct Fusion {
 std::vector<Draft> draft_node(ir::Arena&, const StoredSet&, const ir::Node*);
 
 /// Roots, CONTIGUOUS and SCATTER are stored whatever it costs. `StoredSet` brings the memory map.
-/// Starts from every reduction stored with its epilogue and merges while the cost model gains.
+/// Starts from every reduction stored with its epilogue and merges while the cost model gains; then
+/// keeps values in local memory, instead of storing or repeating them, while it gains.
 Fusion fuse(ir::Arena&, std::span<const ir::Node* const> roots, StoredSet, const Target&,
             FusionOptions);
 

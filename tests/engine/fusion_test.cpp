@@ -4,9 +4,11 @@
 #include <rt_tiny/frontend/tensor.h>
 #include <rt_tiny/runtime/base/knobs.h>
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <memory>
 
+#include "compiler/opt/estimate.h"
 #include "compiler/schedule/schedule.h"
 #include "engine/executable.h"
 #include "frontend/cell.h"
@@ -20,6 +22,14 @@ size_t kernels(const std::vector<Tensor>& tensors) {
   for (const Tensor& t : tensors) roots.push_back(detail::value(t).get());
   const std::vector<char> in_place(roots.size(), 1);
   return engine::executable_for(view_graph(roots), default_device(), in_place)->plan.steps.size();
+}
+
+/// The plan for a target with so much local memory.
+Plan plan_for(const Tensor& tensor, uint64_t local_B) {
+  const ir::Node* root = detail::value(tensor).get();
+  Target target = default_device()->target();
+  target.local_B = local_B;
+  return schedule(import_graph(view_graph(std::span(&root, 1))), target, {false, {0}});
 }
 
 Tensor input(const Shape& shape) { return Tensor::rand(shape).realize(); }
@@ -53,9 +63,65 @@ TEST_CASE("element-wise chains are one kernel however long and however they move
   CHECK(kernels({y}) == 1);
 }
 
-TEST_CASE("a product of products stores the inner one") {
+TEST_CASE("a product of products keeps a row of the inner one where that fits, else stores it") {
   const Tensor a = input({40, 40}), b = input({40, 40}), c = input({40, 40});
-  CHECK(kernels({a.matmul(b).matmul(c)}) == 2);
+  const Tensor product = a.matmul(b).matmul(c);
+  CHECK(kernels({product}) == 1);
+  CHECK(plan_for(product, 40 * 4 * 4).steps.size() == 1);  // rows are filled four together
+  CHECK(plan_for(product, 40 * 4 * 4 - 1).steps.size() == 2);
+}
+
+TEST_CASE("attention keeps its scores and weights in local memory and repeats nothing") {
+  const Shape heads{2, 4, 32, 16};
+  const Tensor q = input(heads), k = input(heads), v = input(heads);
+  const Tensor attention = (q.matmul(k.t()) * 0.25).softmax(-1).matmul(v);
+  const Plan plan = plan_for(attention, 32 << 10);
+  REQUIRE(plan.steps.size() == 1);
+  const Kernel& kernel = plan.steps[0].kernel;
+  const std::string text = print(kernel);
+  CHECK_THAT(text, Catch::Contains(R"(
+  s0 : register = f32 sum over i@8 of (f32 b0[(t1 + i@8)] * f32 b1[((t0 + (i@7 * 16)) + i@8)])
+  s1[i@7] : local 32 = f32 (s0 * 0.25f32) over i@7
+  s2 : register = f32 max over i@9 of s1[i@9]
+  s3[i@6] : local 32 = f32 EXP((s1[i@6] - s2)) over i@6
+  s4 : register = f32 sum over i@10 of s3[i@10]
+  s5[i@5] : local 32 = f32 (s3[i@5] / s4) over i@5
+  s6 : register = f32 sum over i@4 of (s5[i@4] * f32 b2[((t0 + i@3) + (i@4 * 16))])
+)"));
+  // Two products of 2*4*32*32*16 fused operations; the rest is element-wise over the scores.
+  CHECK(estimate(kernel).flops < 4 * 8 * 32 * 32 * 16 + 8 * 8 * 32 * 32 + 1000);
+  CHECK(plan_for(attention, 0).steps.size() > 1);
+}
+
+TEST_CASE("softmax takes each exponential once where a row fits, else twice") {
+  const Tensor y = input({64, 1000}).softmax(1);
+  const auto exponentials = [&](uint64_t local_B) {
+    const Plan plan = plan_for(y, local_B);
+    REQUIRE(plan.steps.size() == 1);
+    const std::string text = print(plan.steps[0].kernel);
+    size_t count = 0;
+    for (size_t at = text.find("EXP("); at != std::string::npos; at = text.find("EXP(", at + 1))
+      ++count;
+    return count;
+  };
+  CHECK(exponentials(32 << 10) == 1);
+  CHECK(exponentials(1 << 10) == 2);
+}
+
+TEST_CASE("what is read at shifted and padded places is kept whole") {
+  // Each row's soft weights are read three times, beyond both ends too.
+  const Tensor x = input({6, 33});
+  const Tensor w = x.softmax(1).pad({{0, 0}, {1, 1}}).unfold(1, 3, 1);
+  const Tensor y = (w * w).sum(2);
+  CHECK(plan_for(y, 32 << 10).steps.size() == 1);
+  const std::vector<float> p = x.softmax(1).to_vector<float>(), got = y.to_vector<float>();
+  for (int r = 0; r < 6; ++r)
+    for (int c = 0; c < 33; ++c) {
+      float sum = 0;
+      for (int i = std::max(0, c - 1); i <= std::min(32, c + 1); ++i)
+        sum += p[r * 33 + i] * p[r * 33 + i];
+      CHECK(got[r * 33 + c] == Approx(sum));
+    }
 }
 
 TEST_CASE("NOOPT makes each operation a kernel") {

@@ -86,6 +86,7 @@ class Program {
   }
 
   Tensor binary(const Tensor& left, const Tensor& right) {
+    if (right.numel() == 0 && left.numel() != 0) return {};  // nothing to broadcast
     const Tensor a = bounded(left), b = bounded(fit(left, right));
     switch (pick(8)) {
       case 0:
@@ -155,11 +156,28 @@ class Program {
     }
   }
 
+  static Padding one_sided(const Tensor& t, int64_t axis) {
+    Padding p(size_t(t.ndim()), {0, 0});
+    p[size_t(axis)] = {0, 1};
+    return p;
+  }
+
+  Tensor attention(const Tensor& x) {
+    if (x.ndim() < 2) return {};
+    const Tensor turned = x.transpose(x.ndim() - 1, x.ndim() - 2);
+    const Tensor scores = x.matmul(turned) * 0.125;
+    return pick(2) ? scores.softmax(-1).matmul(x) : scores.relu().matmul(x * x);
+  }
+
   Tensor composite(const Tensor& t) {
     if (t.ndim() == 0) return {};
     const Tensor x = bounded(t.cast(DType::f32));
     const int64_t i = axis(t);
-    switch (pick(6)) {
+    switch (pick(8)) {
+      case 6:
+        return attention(x);
+      case 7:  // soft weights read at shifted and padded places
+        return x.dim(i) >= 2 ? x.softmax(i).pad(one_sided(x, i)).unfold(i, 2, 1) : Tensor();
       case 0:
         return x.softmax(i);
       case 1:
