@@ -124,6 +124,39 @@ TEST_CASE("a step that errs, fails, crashes or hangs does not stop the next") {
   is("copies", "PASS", "");
 }
 
+TEST_CASE("traces share the room there is, cut where they are too long") {
+  const Capture capture({"--tiny", NOISY_TINY, "--libcuda", FAKE_CUDA, "--max-output", "1"});
+  const auto results = capture.results();
+  std::uintmax_t total_B = 0;
+  for (const auto& entry : fs::directory_iterator(capture.out)) total_B += entry.file_size();
+  CHECK(total_B <= 1u << 20);
+  for (const char* step : kSteps) {
+    INFO(step);
+    REQUIRE(results.count(step) == 1);
+    CHECK(results.at(step).first == "PASS");
+    CHECK(results.at(step).second.find(", cut at ") != std::string::npos);
+    std::uintmax_t trace_B = 0;
+    for (const char* suffix : {".trace", ".trace.gz", ".trace.zst"}) {
+      std::error_code none;
+      if (const auto size = fs::file_size(capture.out / (step + std::string(suffix)), none); !none)
+        trace_B += size;
+    }
+    CHECK(trace_B > 64 << 10);
+  }
+}
+
+TEST_CASE("a tracer that fails is told apart from work that fails") {
+  const Capture capture({"--tiny", BROKEN_TINY, "--libcuda", FAKE_CUDA});
+  const auto results = capture.results();
+  for (const char* step : kSteps) {
+    INFO(step);
+    REQUIRE(results.count(step) == 1);
+    CHECK(results.at(step).first == "FAIL");
+    CHECK(results.at(step).second.find("cannot preload") != std::string::npos);
+    CHECK(results.at(step).second.find("no trace; untraced: PASS") != std::string::npos);
+  }
+}
+
 TEST_CASE("names and ids of the machine stay out of the files") {
   const Capture capture({"--tiny", "/nowhere/tiny", "--libcuda", FAKE_CUDA});
   const std::string text = capture.everything();
