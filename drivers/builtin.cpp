@@ -3,6 +3,7 @@
 #include <rt_tiny/runtime/base/error.h>
 #include <rt_tiny/runtime/registry.h>
 
+#include "drivers/amd/backend.h"
 #include "drivers/cpu/backend.h"
 #include "drivers/null/backend.h"
 #include "runtime/backend.h"
@@ -33,7 +34,7 @@ BackendInfo unbuilt(std::string vendor, std::string_view what) {
 }  // namespace
 
 void detail::register_builtin_backends(std::vector<BackendInfo>& list) {
-  list.push_back(unbuilt("AMD", "kernel driver amdgpu (/dev/kfd)"));
+  list.push_back(amd::backend_info());
   list.push_back(unbuilt("NV", "kernel driver nvidia (/dev/nvidiactl)"));
   list.push_back(unbuilt("QCOM", "kernel driver kgsl (/dev/kgsl-3d0)"));
   list.push_back(unbuilt("CL", "OpenCL (libOpenCL)"));

@@ -8,6 +8,7 @@
 #include "drivers/cpu/encoder.h"
 #include "drivers/cpu/packets.h"
 #include "drivers/cpu/target.h"
+#include "drivers/null/amd.h"
 #include "runtime/hwqueue/dword_stream.h"
 
 #include <fmt/format.h>
@@ -22,10 +23,18 @@ namespace {
 /// More than any machine has: asking for it is a test of out-of-memory handling.
 constexpr size_t kMaxBlock_B = size_t{1} << 44;
 
+/// Of "amd:gfx1100"; nullptr for another name.
+const amd::Generation* amd_chip(std::string_view name) {
+  constexpr std::string_view kPrefix = "amd:";
+  return name.starts_with(kPrefix) ? amd::find_generation(name.substr(kPrefix.size())) : nullptr;
+}
+
 }  // namespace
 
 NullBackend::NullBackend()
-    : target_(cpu::host_cpu_target(static_cast<unsigned>(std::max(knobs().threads, 1)))) {
+    : NullBackend(cpu::host_cpu_target(static_cast<unsigned>(std::max(knobs().threads, 1)))) {}
+
+NullBackend::NullBackend(Target target) : target_(std::move(target)) {
   for (size_t q = 0; q < 2; ++q)
     timelines_[q] = std::make_shared<Timeline>("NULL " + queue_name(q));
 }
@@ -33,8 +42,11 @@ NullBackend::NullBackend()
 std::optional<Block> NullBackend::allocate(size_t size_B, const AllocOptions& options) {
   if (options.host_visible) throw UsageError("[alloc] NULL has no memory the host could see");
   if (size_B > kMaxBlock_B) return std::nullopt;
-  const uint64_t span_B = (size_B + 8191) / 4096 * 4096;  // a gap after each block
-  return Block{.address = next_address_.fetch_add(span_B), .size_B = size_B};
+  return Block{.address = take_address(size_B), .size_B = size_B};
+}
+
+uint64_t NullBackend::take_address(size_t size_B) {
+  return next_address_.fetch_add((size_B + 8191) / 4096 * 4096);  // a gap after each block
 }
 
 void NullBackend::read(const Block&, size_t, void* dst, size_t size_B) {
@@ -76,16 +88,25 @@ BackendInfo backend_info() {
   info.vendor = "NULL";
   info.rank = -1;
   info.probe = []() -> std::vector<ProbeResult> {
-    return {{"NULL:cpu", true, "compiles and queues for this processor, runs nothing", false}};
+    return {{"NULL:cpu", true, "compiles and queues for this processor, runs nothing", false},
+            {"NULL:amd:gfx1100", true, "the same for an AMD chip, gfx1030 to gfx1103", false}};
   };
   info.canonical = [](std::string_view suffix) -> std::string {
     std::string name(suffix);
     for (char& c : name) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
     if (name.empty() || name == "cpu") return "cpu";
+    if (name == "amd") return "amd:gfx1100";
+    if (amd_chip(name)) return name;
     throw UsageError(fmt::format(
-        "[open_device] \"NULL:{}\": no compiler for that target yet; known are NULL:cpu", suffix));
+        "[open_device] \"NULL:{}\": no compiler for that target yet; known are NULL:cpu "
+        "and NULL:amd:gfx1030 to gfx1103",
+        suffix));
   };
-  info.open = [](std::string_view) { return std::make_unique<NullBackend>(); };
+  info.open = [](std::string_view name) -> std::unique_ptr<Backend> {
+    if (const amd::Generation* chip = amd_chip(name))
+      return std::make_unique<NullAmdBackend>(*chip);
+    return std::make_unique<NullBackend>();
+  };
   return info;
 }
 

@@ -16,6 +16,8 @@ namespace tiny::null {
 class NullBackend : public Backend {
  public:
   NullBackend();
+  /// For a derived class that overrides load, encode and submit.
+  explicit NullBackend(Target target);
 
   const Target& target() const override { return target_; }
   std::string description() const override { return "runs nothing; target " + target_.arch; }
@@ -34,6 +36,10 @@ class NullBackend : public Backend {
   std::unique_ptr<EncodedList> encode(const ListPlan&) override;
   void submit(EncodedList&, const Submission&) override;
   bool has_timestamps() const override { return false; }
+
+ protected:
+  /// Never handed out again.
+  uint64_t take_address(size_t size_B);
 
  private:
   Target target_;
