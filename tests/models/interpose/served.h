@@ -28,7 +28,8 @@ constexpr unsigned long kAdd = _IOWR('T', 1, AddCall);
 constexpr unsigned long kReenter = _IO('T', 2);  ///< the handler opens its own path, and others
 constexpr unsigned long kThrow = _IO('T', 3);
 constexpr unsigned long kRefuse = _IO('T', 4);
-inline const dev_t kNumber = makedev(234, 7);
+/// makedev(234, 7), as a constant: a preload library is asked before its constructors run.
+constexpr dev_t kNumber = 234 << 8 | 7;
 
 /// What happened to the devices of a tree.
 struct Log {

@@ -21,6 +21,15 @@
 
 #if defined(__x86_64__)
 
+#if defined(__SANITIZE_THREAD__)
+/// Callbacks run in a handler of a synchronous signal, at a known store of the program: they may do
+/// what a function called there might.
+extern "C" const char* __tsan_default_options();
+extern "C" [[gnu::visibility("default")]] const char* __tsan_default_options() {
+  return "report_signal_unsafe=0";
+}
+#endif
+
 using namespace tiny;
 using interpose::Store;
 
