@@ -146,9 +146,10 @@ bool is_address(std::string_view member) {
                                                "tba_addr", "tma_addr", "start_addr",
                                                "r_debug",  "dest_buf", "_pointer"};
   static constexpr std::string_view kNames[] = {
-      "devices",  "bos",        "priv_data", "in.chunks", "in.fences",
-      "va_start", "chunk_data", "handles",   "points",    "name",
-      "date",     "desc",       "unique",    "addr",      "memory_exception_data.va",
+      "devices",   "bos",      "priv_data",  "in.chunks",
+      "in.fences", "va_start", "chunk_data", "handles",
+      "points",    "name",     "date",       "desc",
+      "unique",    "addr",     "address",    "memory_exception_data.va",
       "data"};
   return std::ranges::any_of(kEnds, [&](std::string_view end) { return member.ends_with(end); }) ||
          std::ranges::find(kNames, member) != std::end(kNames);
@@ -534,7 +535,8 @@ std::string kfd_mmap_text(std::uint64_t offset) {
   static constexpr std::string_view kTypes[] = {"MMIO", "RESERVED_MEM", "EVENTS", "DOORBELL"};
   const std::uint64_t gpu_id = offset >> 46 & 0xffff,
                       rest = offset & ((std::uint64_t{1} << 46) - 1);
-  return fmt::format("{} gpu_id={:#x} offset={:#x}", kTypes[offset >> 62], gpu_id, rest);
+  return fmt::format("{} gpu_id={} offset={}", kTypes[offset >> 62], number_text(gpu_id),
+                     number_text(rest));
 }
 
 }  // namespace tiny::decode

@@ -240,7 +240,9 @@ std::string parts_text(std::uint64_t value, const Parts& parts) {
 }
 
 std::string register_text(std::uint32_t value, const Register* reg) {
-  return reg && !reg->parts.empty() ? parts_text(value, reg->parts) : number_text(value);
+  // One part that is called DATA says no more than the register's name.
+  const bool plain = !reg || reg->parts.empty() || reg->parts[0].name == "DATA";
+  return plain ? number_text(value) : parts_text(value, reg->parts);
 }
 
 std::string register_name(const Vocabulary& words, std::uint64_t offset) {
@@ -257,6 +259,10 @@ void add_fields(Line& line, const PacketLayout& layout, Words packet, std::uint3
     if (field.dword >= known.size() || !applies(field, layout, packet)) continue;
     covered.add(field);
     const std::uint64_t value = field_value(field, known);
+    if (field.dword + field.hi / 32 >= known.size()) {  // the upper half is cut off
+      line.add_hex(fmt::format("{}[31:0]", field.name), value << field.lo);
+      continue;
+    }
     if (value != 0 || field.hi - field.lo + 1 >= 30) line.add(field.name, print(field, value));
   }
   for (std::size_t i = 0; i < known.size(); ++i)

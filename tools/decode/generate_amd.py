@@ -316,6 +316,8 @@ def pm4_enums(facts):
 SDMA_SOURCES = {'4.0': 'linux', '5.0': 'linux', '5.2': 'pal', '6.0': 'linux', '7.0': 'pal'}
 # SDMA 7.0: the firmware interface that Linux and ROCr use has no GRBM_GFX_INDEX dword.
 SDMA_SIZES = {('POLL_REGMEM', '7.0'): 6}
+# The headers before 7.0 have no constant for this sub-operation.
+SDMA_SUB_OPS = {'REGISTER_RMW': 1}
 # Sub-operation 1 of GCR_REQ is the one open to user queues; the packet is the same.
 SDMA_TWINS = {'GCR_REQ': ('GCR_USER', 17, 1)}
 
@@ -354,7 +356,8 @@ def sdma_packets(facts):
             continue
         if not row['op']:
             continue  # not a packet of a ring, or its number is not public
-        key = row['packet'], int(row['op']), int(row['sub_op'] or 0)
+        sub_op = SDMA_SUB_OPS.get(row['packet'], int(row['sub_op'] or 0))
+        key = row['packet'], int(row['op']), sub_op
         if row['field'] == '(size)':
             sizes[key, version] = int(row['dword'])
         else:
@@ -362,7 +365,7 @@ def sdma_packets(facts):
             if field in ('op', 'sub_op') and row['dword'] == '0':
                 raw.setdefault(key, {}).setdefault(version, [])
                 continue
-            if field == 'data' and word == 'GRBM_GFX_INDEX':
+            if row['packet'] == 'POLL_REGMEM' and word == 'GRBM_GFX_INDEX':
                 continue
             raw.setdefault(key, {}).setdefault(version, []).append(
                 (field, int(row['dword']), int(row['hi']), int(row['lo'])))

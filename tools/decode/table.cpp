@@ -105,7 +105,11 @@ struct Printer {
   MemberText text;
 
   std::string element(const Member& member, Bytes bytes) const {
-    if (!is_scalar(static_cast<std::uint32_t>(bytes.size()))) return hex_bytes(bytes);
+    if (!is_scalar(static_cast<std::uint32_t>(bytes.size()))) {
+      // Offered as a zero, so that reserved ranges can be left out as reserved numbers are.
+      const bool omit = text && all_zero(bytes) && text(layout, member, 0, symbols) == kOmit;
+      return omit ? std::string(kOmit) : hex_bytes(bytes);
+    }
     const std::uint64_t value = read_value(bytes);
     std::string own = text ? text(layout, member, value, symbols) : std::string();
     return own.empty() ? number_text(value) : own;
@@ -119,8 +123,11 @@ struct Printer {
     if (each_B <= 1) return hex_bytes(bytes);
     std::string out = "[";
     const std::uint32_t shown = std::min(member.elements, kShownElements);
-    for (std::uint32_t i = 0; i < shown; ++i)
-      out += (i ? "," : "") + element(member, bytes.subspan(std::size_t{i} * each_B, each_B));
+    for (std::uint32_t i = 0; i < shown; ++i) {
+      const std::string one = element(member, bytes.subspan(std::size_t{i} * each_B, each_B));
+      if (one == kOmit) return one;
+      out += (i ? "," : "") + one;
+    }
     if (shown < member.elements) out += fmt::format(",…+{}", member.elements - shown);
     return out + "]";
   }
