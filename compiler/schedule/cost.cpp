@@ -18,8 +18,9 @@ constexpr double kInstruction_ns =
 constexpr double kMaskedLoad = 6;  // a mask a lane, computed, and no sharing between taps
 constexpr int kMaxAxes = 40;       // splits multiply them; AxisSet has 128
 constexpr int kMaxStages = 16;
-constexpr double kRefills = 4;       // groups a thread runs, each of which fills what all share
-constexpr uint64_t kTileRows = 4;    // arrays that are filled together when outer axes are unrolled
+constexpr double kFill = 24;       // instructions to start filling an array and to start reading it
+constexpr double kRefills = 4;     // groups a thread runs, each of which fills what all share
+constexpr uint64_t kTileRows = 4;  // arrays that are filled together when outer axes are unrolled
 constexpr double kSharedByTile = 8;  // register tiles reuse a value that lacks a loop's axis
 
 /// The parts of a piece that run as one loop nest: each stage, and all stores together.
@@ -76,7 +77,7 @@ NestWork work_of(const Piece& piece, const Nest& nest, const Target& target) {
   NestWork work;
   const double all = iterations(piece, nest.all);
   const double lanes = std::max(1.0, target.vector_B / 4.0);
-  if (nest.fills) work.instructions += all / lanes;
+  if (nest.fills) work.instructions += all / lanes + iterations(piece, nest.outer) * kFill;
   for (const Node* n : ir::topological_order(nest.values)) {
     if (!is_data(n) || n->is_const() || n->op() == Op::RANGE) continue;
     // A value that lacks some loop's axis is hoisted where loops allow, else shared by the tile.

@@ -17,6 +17,10 @@ constexpr int kMaxDepth = 200;
 // than once.
 constexpr double kHeavy = 3;
 
+// Two kernels' loop nests in one kernel share axes, so that a tile is the best for neither: keeping
+// a value instead of storing it must leave at most this part of the time.
+constexpr double kWorthKeeping = 0.95;
+
 bool is_elementwise(Op op) {
   const OpKind kind = ir::info(op).kind;
   return kind == OpKind::unary || kind == OpKind::binary || kind == OpKind::compare ||
@@ -63,7 +67,8 @@ class Fuser {
   void draft_all();
   void merge();
   bool try_merge(const Node* candidate);
-  bool merged_drafts_gain(const Node* candidate, const std::vector<const Node*>& users);
+  bool merged_drafts_gain(const Node* candidate, const std::vector<const Node*>& users,
+                          double at_most);
   void keep_stored();
   bool try_keep_stored(const Node* candidate);
   void keep_repeated();
@@ -198,12 +203,13 @@ std::vector<const Node*> Fuser::readers(const Node* n) const {
 /// Recomputes `candidate` inside its readers if that is cheaper than storing it.
 bool Fuser::try_merge(const Node* candidate) {
   const std::vector<const Node*> users = readers(candidate);
-  return !users.empty() && merged_drafts_gain(candidate, users);
+  return !users.empty() && merged_drafts_gain(candidate, users, 1);
 }
 
-/// Drafts the users with `candidate` no longer stored. Without a gain all stays as it was, but for
-/// what users keep.
-bool Fuser::merged_drafts_gain(const Node* candidate, const std::vector<const Node*>& users) {
+/// Drafts the users with `candidate` no longer stored. Where less than `at_most` of the cost is not
+/// reached all stays as it was, but for what users keep.
+bool Fuser::merged_drafts_gain(const Node* candidate, const std::vector<const Node*>& users,
+                               double at_most) {
   double before = cost(fusion_.drafts.at(candidate));
   for (const Node* user : users) before += cost(fusion_.drafts.at(user));
   fusion_.stored.nodes.erase(candidate);
@@ -213,7 +219,7 @@ bool Fuser::merged_drafts_gain(const Node* candidate, const std::vector<const No
   for (const Node* user : users) {
     merged.push_back(draft_node(arena_, fusion_.stored, user));
     after += cost(merged.back());
-    accept = possible(merged.back()) && after < before;
+    accept = possible(merged.back()) && after < before * at_most;
     if (!accept) break;
   }
   if (!accept) {
@@ -251,7 +257,7 @@ bool Fuser::try_keep_stored(const Node* candidate) {
     kept[user].insert(candidate);
   }
   kept.erase(candidate);
-  if (merged_drafts_gain(candidate, users)) return true;
+  if (merged_drafts_gain(candidate, users, kWorthKeeping)) return true;
   kept = was;
   return false;
 }
