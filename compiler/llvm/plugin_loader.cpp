@@ -20,7 +20,7 @@ namespace {
 
 // With explicit vectors these few passes reach what O3 does (tile loops, measured); no vectoriser.
 constexpr std::string_view kDefaultPasses =
-    "sroa,early-cse,simplifycfg,instcombine<no-verify-fixpoint>,gvn,simplifycfg";
+    "always-inline,sroa,early-cse,simplifycfg,instcombine<no-verify-fixpoint>,gvn,simplifycfg";
 
 struct Plugin {
   TinyLlvmCompile* compile = nullptr;

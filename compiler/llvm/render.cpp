@@ -84,7 +84,9 @@ struct Operand {
 class Renderer {
  public:
   Renderer(const lower::LinearCode& code, const Target& target, const RenderOptions& options)
-      : code_(code), target_(target), options_(options) {}
+      : code_(code), target_(target), options_(options) {
+    if (!target.is_cpu) space_ = 1;  // global memory of every LLVM GPU target
+  }
   std::string run();
 
  private:
@@ -127,6 +129,12 @@ class Renderer {
   void fold(const Instruction&);
   void call_piece(size_t piece, int64_t first_group);
   void entry();
+  std::string pointer_type() const {
+    return space_ ? fmt::format("ptr addrspace({})", space_) : std::string("ptr");
+  }
+  std::string item_number(int64_t first_group);
+  void call_items(size_t piece, int64_t first_group);
+  void kernel();
 
   std::string alu(Op op, DType t, int lanes, const std::vector<Operand>& a, bool plain);
   std::string unary(Op op, const Operand& x);
@@ -146,6 +154,7 @@ class Renderer {
   const Target& target_;
   const RenderOptions& options_;
   const Function* f_ = nullptr;
+  int space_ = 0;  ///< LLVM's number of the address space that buffers are in
   std::string out_, wanted_, block_label_;
   int temps_ = 0, labels_ = 0;
   std::set<std::string> declarations_;
@@ -547,12 +556,13 @@ std::string Renderer::pointer(const Instruction& i) {
   const std::string base = name_of(i.args[0]);
   if (i.offset == 0) return base;
   const DType t = f_->values[static_cast<size_t>(i.args[0])].dtype;
-  return let("getelementptr {}, ptr {}, i64 {}", scalar_type(stored(t)), base, i.offset);
+  return let("getelementptr {}, {} {}, i64 {}", scalar_type(stored(t)), pointer_type(), base,
+             i.offset);
 }
 
 void Renderer::address(const Instruction& i) {
   const DType t = f_->values[static_cast<size_t>(i.args[0])].dtype;
-  line("%v{} = getelementptr {}, ptr {}, i64 {}", i.result, scalar_type(stored(t)),
+  line("%v{} = getelementptr {}, {} {}, i64 {}", i.result, scalar_type(stored(t)), pointer_type(),
        name_of(i.args[0]), name_of(i.args[1]));
 }
 
@@ -561,7 +571,8 @@ void Renderer::choose(const Instruction& i) {
   moved.args = {i.args[1]};
   moved.offset = i.offset;
   const std::string p = pointer(moved);
-  line("%v{} = select i1 {}, ptr {}, ptr {}", i.result, name_of(i.args[0]), p, name_of(i.args[2]));
+  line("%v{} = select i1 {}, {} {}, {} {}", i.result, name_of(i.args[0]), pointer_type(), p,
+       pointer_type(), name_of(i.args[2]));
 }
 
 void Renderer::load(const Instruction& i) {
@@ -570,17 +581,19 @@ void Renderer::load(const Instruction& i) {
   const std::string type = type_of(stored(v.dtype), v.lanes);
   if (i.args.size() > 1) {
     const std::string mask = type_of(DType::boolean, v.lanes);
-    const std::string name = fmt::format("@llvm.masked.load.{}.p0", mangled(v.dtype, v.lanes));
-    declarations_.insert(fmt::format("declare {} {}(ptr, i32, {}, {})", type, name, mask, type));
-    line("%v{} = call {} {}(ptr {}, i32 {}, {} {}, {} zeroinitializer)", i.result, type, name, p,
-         size_B(v.dtype), mask, name_of(i.args[1]), type);
+    const std::string name =
+        fmt::format("@llvm.masked.load.{}.p{}", mangled(v.dtype, v.lanes), space_);
+    declarations_.insert(
+        fmt::format("declare {} {}({}, i32, {}, {})", type, name, pointer_type(), mask, type));
+    line("%v{} = call {} {}({} {}, i32 {}, {} {}, {} zeroinitializer)", i.result, type, name,
+         pointer_type(), p, size_B(v.dtype), mask, name_of(i.args[1]), type);
     return;
   }
   if (v.dtype != DType::boolean) {
-    line("%v{} = load {}, ptr {}, align {}", i.result, type, p, size_B(v.dtype));
+    line("%v{} = load {}, {} {}, align {}", i.result, type, pointer_type(), p, size_B(v.dtype));
     return;
   }
-  const std::string raw = let("load {}, ptr {}, align 1", type, p);
+  const std::string raw = let("load {}, {} {}, align 1", type, pointer_type(), p);
   line("%v{} = icmp ne {} {}, zeroinitializer", i.result, type, raw);
 }
 
@@ -594,14 +607,16 @@ void Renderer::store(const Instruction& i) {
   }
   const std::string type = type_of(v.dtype, v.lanes);
   if (i.args.size() < 3) {
-    line("store {} {}, ptr {}, align {}", type, v.text, p, size_B(v.dtype));
+    line("store {} {}, {} {}, align {}", type, v.text, pointer_type(), p, size_B(v.dtype));
     return;
   }
   const std::string mask = type_of(DType::boolean, v.lanes);
-  const std::string name = fmt::format("@llvm.masked.store.{}.p0", mangled(v.dtype, v.lanes));
-  declarations_.insert(fmt::format("declare void {}({}, ptr, i32, {})", name, type, mask));
-  line("call void {}({} {}, ptr {}, i32 {}, {} {})", name, type, v.text, p, size_B(v.dtype), mask,
-       name_of(i.args[2]));
+  const std::string name =
+      fmt::format("@llvm.masked.store.{}.p{}", mangled(v.dtype, v.lanes), space_);
+  declarations_.insert(
+      fmt::format("declare void {}({}, {}, i32, {})", name, type, pointer_type(), mask));
+  line("call void {}({} {}, {} {}, i32 {}, {} {})", name, type, v.text, pointer_type(), p,
+       size_B(v.dtype), mask, name_of(i.args[2]));
 }
 
 void Renderer::pack(const Instruction& i) {
@@ -747,13 +762,15 @@ void Renderer::function(size_t piece) {
   std::string parameters;
   for (size_t i = 0; i < f_->buffers.size(); ++i) {
     const KernelBuffer& b = code_.buffers[static_cast<size_t>(f_->buffers[i])];
-    parameters += fmt::format("ptr noalias {}%v{}, ", b.written ? "" : "readonly ", f_->bases[i]);
+    parameters += fmt::format("{} noalias {}%v{}, ", pointer_type(), b.written ? "" : "readonly ",
+                              f_->bases[i]);
   }
   for (const lower::Function::Local& l : f_->locals)
     parameters += fmt::format("ptr noalias align 64 %v{}, ", l.base);
   for (int v = 0; v < code_.variables; ++v) parameters += fmt::format("i64 %var{}, ", v);
-  out_ += fmt::format("define internal void @{}.p{}({}i64 %v{}) noinline nounwind {{\n", code_.name,
-                      piece, parameters, f_->group);
+  // A CPU calls a piece once a group; a GPU has no cheap calls.
+  out_ += fmt::format("define internal void @{}.p{}({}i64 %v{}) {} nounwind {{\n", code_.name,
+                      piece, parameters, f_->group, target_.is_cpu ? "noinline" : "alwaysinline");
   label("entry");
   block(f_->body);
   out_ += "  ret void\n}\n\n";
@@ -802,9 +819,78 @@ void Renderer::entry() {
   out_ += "}\n";
 }
 
+// ---- a GPU's entry: one work-item a group number
+
+/// The number of this work-item among those of the piece that starts at a group.
+std::string Renderer::item_number(int64_t first) {
+  const std::string group = let("sub i32 %group, {}", first);
+  const std::string wide = let("zext i32 {} to i64", group);
+  const std::string start = let("mul nuw nsw i64 {}, {}", wide, code_.group_size);
+  const std::string item = let("zext i32 %item to i64");
+  return let("add nuw nsw i64 {}, {}", start, item);
+}
+
+void Renderer::call_items(size_t p, int64_t first) {
+  const Function& f = code_.pieces[p];
+  std::string args;
+  for (int b : f.buffers) args += fmt::format("{} %b{}, ", pointer_type(), b);
+  for (int v = 0; v < code_.variables; ++v) args += fmt::format("i64 %var{}, ", v);
+  const std::string number = item_number(first);
+  if (f.groups % code_.group_size != 0) {
+    const std::string mine = let("icmp slt i64 {}, {}", number, f.groups);
+    line("br i1 {}, label %items{}, label %none{}", mine, p, p);
+    label(fmt::format("none{}", p));
+    line("ret void");
+    label(fmt::format("items{}", p));
+  }
+  line("call void @{}.p{}({}i64 {})", code_.name, p, args, number);
+  line("ret void");
+}
+
+void Renderer::kernel() {
+  std::string parameters;
+  for (size_t b = 0; b < code_.buffers.size(); ++b)
+    parameters += fmt::format("{}{} noalias {}%b{}", b ? ", " : "", pointer_type(),
+                              code_.buffers[b].written ? "" : "readonly ", b);
+  for (int v = 0; v < code_.variables; ++v)
+    parameters += fmt::format("{}i64 %var{}", parameters.empty() ? "" : ", ", v);
+  out_ += fmt::format("define amdgpu_kernel void @{}({}) #0 {{\n", code_.name, parameters);
+  label("entry");
+  temps_ = 0;
+  line("%group = call i32 @llvm.amdgcn.workgroup.id.x()");
+  line("%item = call i32 @llvm.amdgcn.workitem.id.x()");
+  declarations_.insert("declare i32 @llvm.amdgcn.workgroup.id.x()");
+  declarations_.insert("declare i32 @llvm.amdgcn.workitem.id.x()");
+  int64_t first = 0;
+  for (size_t p = 0; p < code_.pieces.size(); ++p) {
+    const int64_t end = first + code_.groups_of(code_.pieces[p]);
+    const bool last = p + 1 == code_.pieces.size();
+    if (!last) {
+      const std::string mine = let("icmp ult i32 %group, {}", end);
+      line("br i1 {}, label %piece{}, label %after{}", mine, p, p);
+      label(fmt::format("piece{}", p));
+    }
+    call_items(p, first);
+    if (!last) label(fmt::format("after{}", p));
+    first = end;
+  }
+  out_ += "}\n";
+  // Without these the code generator asks for every hidden argument that ROCm knows.
+  out_ += fmt::format(
+      "attributes #0 = {{ nounwind \"amdgpu-flat-work-group-size\"=\"{0},{0}\" "
+      "\"uniform-work-group-size\"=\"true\" \"amdgpu-no-implicitarg-ptr\" "
+      "\"amdgpu-no-dispatch-ptr\" \"amdgpu-no-dispatch-id\" \"amdgpu-no-queue-ptr\" "
+      "\"amdgpu-no-workgroup-id-y\" \"amdgpu-no-workgroup-id-z\" \"amdgpu-no-workitem-id-y\" "
+      "\"amdgpu-no-workitem-id-z\" \"amdgpu-no-lds-kernel-id\" \"amdgpu-no-heap-ptr\" "
+      "\"amdgpu-no-hostcall-ptr\" \"amdgpu-no-multigrid-sync-arg\" "
+      "\"amdgpu-no-default-queue\" \"amdgpu-no-completion-action\" }}\n"
+      "!llvm.module.flags = !{{!0}}\n!0 = !{{i32 1, !\"amdhsa_code_object_version\", i32 500}}\n",
+      code_.group_size);
+}
+
 std::string Renderer::run() {
   for (size_t p = 0; p < code_.pieces.size(); ++p) function(p);
-  entry();
+  target_.is_cpu ? entry() : kernel();
   for (const std::string& d : declarations_) out_ += d + "\n";
   if (!target_.triple.empty())
     out_ = fmt::format("target triple = \"{}\"\n\n", target_.triple) + out_;

@@ -173,6 +173,8 @@ class PieceEmitter {
   std::vector<Id> all_turns(int a, Scope* parent, std::vector<Id> carried, const Body& body);
   void domain(size_t i, Scope* at, Id group);
   void thread_loop(size_t i, Scope* at, Id group);
+  void work_item(size_t i, Scope* at, Id position, Id rest);
+  int64_t groups_of(int axis) const;
   std::vector<std::vector<int64_t>> positions(const std::vector<int>& axes) const;
   void move_to(const std::vector<int>& axes, const std::vector<int64_t>& position);
   void tile(Scope* at);
@@ -882,6 +884,7 @@ void PieceEmitter::thread_loop(size_t i, Scope* at, Id group) {
   } else {
     group = index_constant(0);  // all further thread axes are in one piece
   }
+  if (!t_.is_cpu) return work_item(i, at, mine, group);
   const Id begin = op(Op::MUL, mine, chunk);
   const Id end = op(Op::MIN, op(Op::ADD, begin, chunk), extent);
   const auto body = [&](Scope* s, const std::vector<Id>&) {
@@ -893,6 +896,21 @@ void PieceEmitter::thread_loop(size_t i, Scope* at, Id group) {
     seg.end = seg.hi == extent ? end : op(Op::MIN, end, seg.hi);
     loop(a, at, seg, {}, body);
   }
+}
+
+/// A GPU's work-item has one position of each thread axis: no loop, and ragged ends are guarded.
+void PieceEmitter::work_item(size_t i, Scope* at, Id position, Id rest) {
+  Scope& s = scopes_.emplace_back();
+  s.parent = at;
+  s.axis = p_.domain[i];
+  s.depth = at->depth + 1;
+  s.lo = 0;
+  s.hi = axis(s.axis).extent - 1;
+  s.index = position;
+  domain(i + 1, &s, rest);
+  std::move(s.block.begin(), s.block.end(), std::back_inserter(at->block));
+  s.block.clear();
+  s.joined = at;
 }
 
 std::vector<std::vector<int64_t>> PieceEmitter::positions(const std::vector<int>& axes) const {
@@ -1246,17 +1264,24 @@ void PieceEmitter::fill_tile(int64_t stage, const std::vector<std::vector<int64_
   for (const PendingStore& p : stores) commit(p, at);
 }
 
+/// Into how many groups a thread axis is cut, beside the f_.groups of those before it. A GPU gives
+/// each position its own work-item.
+int64_t PieceEmitter::groups_of(int a) const {
+  const int64_t extent = axis(a).extent;
+  if (!t_.is_cpu) return extent;
+  const int64_t wanted = kGroupsPerThread * std::max<int64_t>(1, t_.parallelism);
+  const int64_t most = std::max<int64_t>(1, (wanted + f_.groups - 1) / f_.groups);
+  const int64_t chunk = (extent + most - 1) / most;
+  return chunk ? (extent + chunk - 1) / chunk : 1;
+}
+
 Function PieceEmitter::run() {
   scopes_.emplace_back();
   Scope* root = &scopes_.front();
   f_.group = add_value({}, root);
-  const int64_t wanted = kGroupsPerThread * std::max<int64_t>(1, t_.parallelism);
   for (int a : p_.domain) {
     if (kind(a) != AxisKind::thread) continue;
-    const int64_t most = std::max<int64_t>(1, (wanted + f_.groups - 1) / f_.groups);
-    const int64_t chunk = (axis(a).extent + most - 1) / most;
-    const int64_t groups = chunk ? (axis(a).extent + chunk - 1) / chunk : 1;
-    thread_groups_[a] = std::max<int64_t>(1, groups);
+    thread_groups_[a] = std::max<int64_t>(1, groups_of(a));
     f_.groups *= thread_groups_[a];
   }
   domain(0, root, f_.group);
@@ -1291,12 +1316,25 @@ bool emittable(Op op) {
   }
 }
 
+namespace {
+
+/// Whole waves, as many as the largest piece fills.
+int64_t work_group_size(const LinearCode& code) {
+  constexpr int64_t kWave = 32, kMost = 256;
+  int64_t items = 1;
+  for (const Function& f : code.pieces) items = std::max(items, f.groups);
+  return std::min(kMost, (items + kWave - 1) / kWave * kWave);
+}
+
+}  // namespace
+
 LinearCode emit(const Kernel& kernel, const Target& target) {
   LinearCode code;
   code.name = kernel.name;
   code.buffers = kernel.buffers;
   code.variables = kernel.variables;
   for (const Piece& p : kernel.pieces) code.pieces.push_back(PieceEmitter(kernel, p, target).run());
+  if (!target.is_cpu) code.group_size = work_group_size(code);
   return code;
 }
 

@@ -156,13 +156,18 @@ class Checker {
 }  // namespace
 
 bool LinearCode::together() const {
-  return std::all_of(pieces.begin(), pieces.end(), [](const Function& f) { return f.groups == 1; });
+  return group_size == 1 &&
+         std::all_of(pieces.begin(), pieces.end(), [](const Function& f) { return f.groups == 1; });
+}
+
+int64_t LinearCode::groups_of(const Function& f) const {
+  return (f.groups + group_size - 1) / group_size;
 }
 
 int64_t LinearCode::groups() const {
   if (together()) return 1;
   int64_t total = 0;
-  for (const Function& f : pieces) total += f.groups;
+  for (const Function& f : pieces) total += groups_of(f);
   return total;
 }
 

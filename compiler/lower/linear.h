@@ -66,8 +66,8 @@ struct Loop {
 struct Function {
   std::vector<LinearValue> values;
   Block body;
-  Id group = -1;  ///< i64 value: number of this group, below `groups`
-  int64_t groups = 1;
+  Id group = -1;             ///< i64 value: number of this group, below `groups`
+  int64_t groups = 1;        ///< on a GPU each of them is a work-item
   std::vector<int> buffers;  ///< kernel buffers it uses, ascending
   std::vector<Id> bases;     ///< their addresses, alike
   struct Local {
@@ -82,9 +82,12 @@ struct LinearCode {
   std::string name;
   std::vector<KernelBuffer> buffers;
   int variables = 0;
-  std::vector<Function> pieces;  ///< each takes the next `groups` group numbers, unless `together`
+  int64_t group_size = 1;        ///< work-items of a group; 1: a CPU's groups, without items
+  std::vector<Function> pieces;  ///< each takes the next `groups_of` numbers, unless `together`
   /// No piece is cut into groups: one group runs all of them, as no thread is worth waking.
   bool together() const;
+  /// Groups that the device starts for a piece, for the kernel.
+  int64_t groups_of(const Function&) const;
   int64_t groups() const;
   int64_t scratch_B() const;  ///< of one group: its pieces run one after the other
 };

@@ -35,11 +35,20 @@ class PieceTuner {
   PieceTuner(Kernel& k, size_t piece, const Target& t, bool threaded)
       : k_(k), piece_(piece), t_(t), threaded_(threaded) {}
 
+  /// One work-item a position of the stores, nothing else.
+  void run_plain() {
+    for (int c : domain_classes())
+      if (!is_sequential(c)) act({ActionKind::thread, c, 0, {}});
+  }
+
   void run() {
     merge_neighbours();
     choose_tile();
     order_domain();
-    if (threaded_) make_threads();
+    if (!t_.is_cpu)
+      make_work_items();
+    else if (threaded_)
+      make_threads();
     for (const Action& a : actions_) act(a);
   }
 
@@ -64,6 +73,7 @@ class PieceTuner {
   void order_domain();
   int cheapest_inner(const PieceCost&, const std::vector<int>& classes) const;
   void make_threads();
+  void make_work_items();
   bool is_sequential(int axis_class) const;
   std::vector<int> domain_classes() const;
 
@@ -215,6 +225,8 @@ void PieceTuner::search_tile(const PieceCost& cost, const PieceCost::Region& nes
     if (cycles < *least) *least = cycles, *best = std::move(choice);
   };
   take(start);
+  // A GPU's neighbours read one line together: what one item reads alone is no more than a vector.
+  if (!t_.is_cpu && !hot.stage) return;
   for (size_t i = 0; i < classes.size(); ++i)
     for (int64_t f : factors) {
       if (f == 1 || f > classes[i].second) continue;
@@ -397,12 +409,21 @@ void PieceTuner::make_threads() {
   }
 }
 
+/// A GPU wants as many work-items as there are: every loop that all stages share.
+void PieceTuner::make_work_items() {
+  for (int c : common_)
+    if (!is_sequential(c)) actions_.push_back({ActionKind::thread, c, 0, {}});
+}
+
 }  // namespace
 
 void optimize(Kernel& kernel, const Target& target, bool noopt) {
-  if (noopt) return;
+  if (noopt && target.is_cpu) return;
   const bool threaded = estimate(kernel).cost >= kThreadedCost;
-  for (size_t i = 0; i < kernel.pieces.size(); ++i) PieceTuner(kernel, i, target, threaded).run();
+  for (size_t i = 0; i < kernel.pieces.size(); ++i) {
+    PieceTuner tuner(kernel, i, target, threaded);
+    noopt ? tuner.run_plain() : tuner.run();
+  }
 }
 
 }  // namespace tiny

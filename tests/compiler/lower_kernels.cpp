@@ -599,6 +599,17 @@ std::vector<Sample> samples() {
 
 Target host_target() { return cpu::host_cpu_target(2); }
 
+Target gfx_target(const std::string& arch) {
+  Target t;
+  t.arch = t.cpu = arch;
+  t.triple = "amdgcn-amd-amdhsa";
+  t.vector_registers = 48;
+  t.parallelism = 96;
+  t.local_B = 64 << 10;
+  t.cache_B = 4 << 20;
+  return t;
+}
+
 Bytes make_buffers(const Kernel& k, uint64_t seed) {
   std::mt19937_64 random(seed);
   Bytes out;
