@@ -127,6 +127,10 @@ class Renderer {
   void pack(const Instruction&);
   void splat(const Instruction&);
   void fold(const Instruction&);
+  void group_fold(const Instruction&);
+  std::string exchange(const Operand& x, int64_t distance);
+  std::string across_waves(Op op, const Operand& x);
+  void barrier();
   void call_piece(size_t piece, int64_t first_group);
   void entry();
   std::string pointer_type() const {
@@ -156,6 +160,7 @@ class Renderer {
   const Function* f_ = nullptr;
   int space_ = 0;  ///< LLVM's number of the address space that buffers are in
   std::string out_, wanted_, block_label_;
+  std::string item_;  ///< i32: number of this work-item in its group
   int temps_ = 0, labels_ = 0;
   std::set<std::string> declarations_;
 };
@@ -662,6 +667,83 @@ void Renderer::fold(const Instruction& i) {
   alu(i.op, now.dtype, 1, {a, b}, false);
 }
 
+// ---- work-items of a group
+
+constexpr int64_t kWaveItems = 32;
+
+/// Waits for every item of the group, and makes their stores to shared memory seen.
+void Renderer::barrier() {
+  declarations_.insert("declare void @llvm.amdgcn.s.barrier()");
+  line("fence syncscope(\"workgroup\") release");
+  line("call void @llvm.amdgcn.s.barrier()");
+  line("fence syncscope(\"workgroup\") acquire");
+}
+
+/// x of the item whose number in the wave differs in one bit.
+std::string Renderer::exchange(const Operand& x, int64_t distance) {
+  declarations_.insert("declare i32 @llvm.amdgcn.ds.bpermute(i32, i32)");
+  const std::string other = let("xor i32 {}, {}", item_, distance);
+  const std::string place = let("shl i32 {}, 2", other);
+  const std::string type = scalar_type(x.dtype);
+  const bool narrow = bits(x.dtype) < 32, wide = bits(x.dtype) > 32;
+  const std::string words = wide ? "<2 x i32>" : "i32";
+  const std::string raw = let("{} {} {} to {}", narrow ? "zext" : "bitcast", type, x.text, words);
+  const auto moved = [&](const std::string& word) {
+    return let("call i32 @llvm.amdgcn.ds.bpermute(i32 {}, i32 {})", place, word);
+  };
+  std::string now;
+  if (wide) {
+    const std::string low = moved(let("extractelement <2 x i32> {}, i32 0", raw));
+    const std::string high = moved(let("extractelement <2 x i32> {}, i32 1", raw));
+    const std::string half = let("insertelement <2 x i32> poison, i32 {}, i32 0", low);
+    now = let("insertelement <2 x i32> {}, i32 {}, i32 1", half, high);
+  } else {
+    now = moved(raw);
+  }
+  return let("{} {} {} to {}", narrow ? "trunc" : "bitcast", words, now, type);
+}
+
+/// One value a wave goes through shared memory; each item folds them all, in the same order.
+std::string Renderer::across_waves(Op op, const Operand& x) {
+  const int64_t waves = f_->items / kWaveItems;
+  const DType memory = stored(x.dtype);
+  const std::string type = scalar_type(memory);
+  const std::string shared = fmt::format("@{}.shared.{}", code_.name, name(memory));
+  declarations_.insert(fmt::format("{} = internal addrspace(3) global [{} x {}] poison, align 8",
+                                   shared, waves, type));
+  const std::string text = memory == x.dtype ? x.text : let("zext i1 {} to i8", x.text);
+  const std::string wave = let("lshr i32 {}, 5", item_);
+  const std::string lane = let("and i32 {}, 31", item_);
+  const std::string first = let("icmp eq i32 {}, 0", lane);
+  const int n = labels_++;
+  barrier();  // the items may still read what an earlier fold left
+  line("br i1 {}, label %then{}, label %after{}", first, n, n);
+  label(fmt::format("then{}", n));
+  const std::string to = let("getelementptr {}, ptr addrspace(3) {}, i32 {}", type, shared, wave);
+  line("store {} {}, ptr addrspace(3) {}", type, text, to);
+  line("br label %after{}", n);
+  label(fmt::format("after{}", n));
+  barrier();
+  Operand now{"", x.dtype, 1};
+  for (int64_t w = 0; w < waves; ++w) {
+    const std::string from = let("getelementptr {}, ptr addrspace(3) {}, i32 {}", type, shared, w);
+    std::string part = let("load {}, ptr addrspace(3) {}", type, from);
+    if (memory != x.dtype) part = let("trunc i8 {} to i1", part);
+    now.text = w == 0 ? part : alu(op, x.dtype, 1, {now, {part, x.dtype, 1}}, false);
+  }
+  return now.text;
+}
+
+/// Neighbours first: after the last exchange every item of the wave has the wave's value.
+void Renderer::group_fold(const Instruction& i) {
+  Operand now = operand(i.args[0]);
+  const std::string type = scalar_type(now.dtype);
+  for (int64_t d = 1; d < std::min(f_->items, kWaveItems); d *= 2)
+    now.text = alu(i.op, now.dtype, 1, {now, {exchange(now, d), now.dtype, 1}}, false);
+  if (f_->items > kWaveItems) now.text = across_waves(i.op, now);
+  line("%v{} = bitcast {} {} to {}", i.result, type, now.text, type);
+}
+
 // ---- control
 
 void Renderer::loop(const Loop& l) {
@@ -735,6 +817,8 @@ void Renderer::instruction(const Instruction& i) {
       return pack(i);
     case Code::fold:
       return fold(i);
+    case Code::group_fold:
+      return group_fold(i);
     case Code::variable:
       return line("%v{} = add i64 %var{}, 0", i.result, i.offset);
     case Code::address:
@@ -768,10 +852,12 @@ void Renderer::function(size_t piece) {
   for (const lower::Function::Local& l : f_->locals)
     parameters += fmt::format("ptr noalias align 64 %v{}, ", l.base);
   for (int v = 0; v < code_.variables; ++v) parameters += fmt::format("i64 %var{}, ", v);
+  if (f_->item >= 0) parameters += fmt::format("i64 %v{}, ", f_->item);
   // A CPU calls a piece once a group; a GPU has no cheap calls.
   out_ += fmt::format("define internal void @{}.p{}({}i64 %v{}) {} nounwind {{\n", code_.name,
                       piece, parameters, f_->group, target_.is_cpu ? "noinline" : "alwaysinline");
   label("entry");
+  if (f_->item >= 0) item_ = let("trunc i64 %v{} to i32", f_->item);
   block(f_->body);
   out_ += "  ret void\n}\n\n";
 }
@@ -835,6 +921,14 @@ void Renderer::call_items(size_t p, int64_t first) {
   std::string args;
   for (int b : f.buffers) args += fmt::format("{} %b{}, ", pointer_type(), b);
   for (int v = 0; v < code_.variables; ++v) args += fmt::format("i64 %var{}, ", v);
+  if (f.item >= 0) {
+    const std::string group = let("sub i32 %group, {}", first);
+    const std::string wide = let("zext i32 {} to i64", group);
+    const std::string item = let("zext i32 %item to i64");
+    line("call void @{}.p{}({}i64 {}, i64 {})", code_.name, p, args, item, wide);
+    line("ret void");
+    return;
+  }
   const std::string number = item_number(first);
   if (f.groups % code_.group_size != 0) {
     const std::string mine = let("icmp slt i64 {}, {}", number, f.groups);

@@ -131,7 +131,11 @@ class PieceEmitter {
 
   // axes
   const Axis& axis(int a) const { return p_.axes[static_cast<size_t>(a)]; }
-  AxisKind kind(int a) const { return axis(a).kind; }
+  /// A CPU's group has one item, which walks what others would share.
+  AxisKind kind(int a) const {
+    const AxisKind k = axis(a).kind;
+    return t_.is_cpu && k == AxisKind::local ? AxisKind::loop : k;
+  }
   int vector_axis(const Node*) const;
   int lanes_of(const Node* n) const;
   static Scope* find_scope(int64_t axis, Scope* at);
@@ -173,8 +177,11 @@ class PieceEmitter {
   std::vector<Id> all_turns(int a, Scope* parent, std::vector<Id> carried, const Body& body);
   void domain(size_t i, Scope* at, Id group);
   void thread_loop(size_t i, Scope* at, Id group);
-  void work_item(size_t i, Scope* at, Id position, Id rest);
+  void place(size_t i, Scope* at, Id position, Id group);
+  std::vector<Id> at_position(int axis, Scope* at, Id position, std::vector<Id> carried,
+                              const Body& body);
   int64_t groups_of(int axis) const;
+  void number_items(Scope* root);
   std::vector<std::vector<int64_t>> positions(const std::vector<int>& axes) const;
   void move_to(const std::vector<int>& axes, const std::vector<int64_t>& position);
   void tile(Scope* at);
@@ -188,8 +195,11 @@ class PieceEmitter {
   void prepare(const Destination&, Id value, Scope* at, std::vector<PendingStore>& out);
   void prepare_lane(const Destination&, Id value, Scope* at, std::vector<PendingStore>& out);
   void commit(const PendingStore&, Scope* at);
+  void branch(Id condition, Block body, Scope* at);
   std::vector<std::vector<int64_t>> live_positions(const std::vector<int>& axes) const;
   void emit_stage(const Node* n, Scope* at);
+  Id folded(Code code, const Stage& s, Id v, Scope* where);
+  Id group_folded(const Stage& s, Id v, Scope* where);
   std::vector<Id> reduce(const Stage&, size_t i, Scope* at, std::vector<Id> carried);
   std::vector<Id> reduce_body(const Stage&, Scope* at, std::vector<Id> carried);
   Id fold(const Stage&, Id accumulator, Scope* at);
@@ -208,6 +218,7 @@ class PieceEmitter {
   std::unordered_map<const Node*, Affine> affines_;
   AxisSet unroll_, vector_;
   std::vector<int64_t> coordinate_;
+  bool one_item_stores_ = false;
   int64_t lane_ = -1;  ///< position on the vector axis where one lane is evaluated at a time
   std::vector<int> tile_axes_;
   std::vector<std::vector<int64_t>> live_;  ///< positions on tile_axes_ that store something
@@ -860,6 +871,7 @@ void PieceEmitter::domain(size_t i, Scope* at, Id group) {
   const int a = p_.domain[i];
   if (kind(a) == AxisKind::unroll || kind(a) == AxisKind::vector) return domain(i + 1, at, group);
   if (kind(a) == AxisKind::thread) return thread_loop(i, at, group);
+  if (kind(a) == AxisKind::local) return place(i, at, f_.item, group);
   all_turns(a, at, {}, [&](Scope* s, const std::vector<Id>&) {
     domain(i + 1, s, group);
     return std::vector<Id>{};
@@ -884,7 +896,7 @@ void PieceEmitter::thread_loop(size_t i, Scope* at, Id group) {
   } else {
     group = index_constant(0);  // all further thread axes are in one piece
   }
-  if (!t_.is_cpu) return work_item(i, at, mine, group);
+  if (!t_.is_cpu) return place(i, at, mine, group);
   const Id begin = op(Op::MUL, mine, chunk);
   const Id end = op(Op::MIN, op(Op::ADD, begin, chunk), extent);
   const auto body = [&](Scope* s, const std::vector<Id>&) {
@@ -898,19 +910,29 @@ void PieceEmitter::thread_loop(size_t i, Scope* at, Id group) {
   }
 }
 
-/// A GPU's work-item has one position of each thread axis: no loop, and ragged ends are guarded.
-void PieceEmitter::work_item(size_t i, Scope* at, Id position, Id rest) {
+/// A work-item has one position of an axis that it shares with others: no loop, and ragged ends are
+/// guarded.
+std::vector<Id> PieceEmitter::at_position(int a, Scope* at, Id position, std::vector<Id> carried,
+                                          const Body& body) {
   Scope& s = scopes_.emplace_back();
   s.parent = at;
-  s.axis = p_.domain[i];
+  s.axis = a;
   s.depth = at->depth + 1;
   s.lo = 0;
-  s.hi = axis(s.axis).extent - 1;
+  s.hi = axis(a).extent - 1;
   s.index = position;
-  domain(i + 1, &s, rest);
+  std::vector<Id> next = body(&s, carried);
   std::move(s.block.begin(), s.block.end(), std::back_inserter(at->block));
   s.block.clear();
   s.joined = at;
+  return next;
+}
+
+void PieceEmitter::place(size_t i, Scope* at, Id position, Id group) {
+  at_position(p_.domain[i], at, position, {}, [&](Scope* s, const std::vector<Id>&) {
+    domain(i + 1, s, group);
+    return std::vector<Id>{};
+  });
 }
 
 std::vector<std::vector<int64_t>> PieceEmitter::positions(const std::vector<int>& axes) const {
@@ -961,7 +983,24 @@ void PieceEmitter::tile(Scope* at) {
     prepare({{s.buffer, b.dtype, b.elements}, s.index, s.valid, s.accumulate, lane_axis},
             values[i].second, at, stores);
   }
-  for (const PendingStore& s : stores) commit(s, at);
+  if (!one_item_stores_) {
+    for (const PendingStore& s : stores) commit(s, at);
+    return;
+  }
+  Scope inside;
+  inside.parent = at;
+  for (const PendingStore& s : stores) commit(s, &inside);
+  branch(alu(Op::CMPEQ, DType::boolean, {f_.item, index_constant(0)}, &scopes_.front()),
+         std::move(inside.block), at);
+}
+
+void PieceEmitter::branch(Id condition, Block body, Scope* at) {
+  Instruction b;
+  b.code = Code::branch;
+  b.args = {condition};
+  b.loop = std::make_unique<Loop>();
+  b.loop->body = std::move(body);
+  at->block.push_back(std::move(b));
 }
 
 void PieceEmitter::prepare(const Destination& s, Id v, Scope* at, std::vector<PendingStore>& out) {
@@ -1021,13 +1060,7 @@ void PieceEmitter::commit(const PendingStore& p, Scope* at) {
   if (masked) i.args.push_back(p.valid);
   i.offset = p.address.offset;
   where->block.push_back(std::move(i));
-  if (!branched) return;
-  Instruction b;
-  b.code = Code::branch;
-  b.args = {p.valid};
-  b.loop = std::make_unique<Loop>();
-  b.loop->body = std::move(inside.block);
-  at->block.push_back(std::move(b));
+  if (branched) branch(p.valid, std::move(inside.block), at);
 }
 
 // ---- stages
@@ -1058,7 +1091,7 @@ void PieceEmitter::emit_stage(const Node* n, Scope* at) {
   Scope* h = home(n, at);
   const std::vector<int64_t> saved = coordinate_;
   Folding fold;
-  bool over_lanes = false;
+  bool over_lanes = false, over_items = false;
   for (int a : (n->axes() & unroll_).list()) fold.axes.push_back(a);
   for (const auto& p : live_positions(fold.axes)) {
     move_to(fold.axes, p);
@@ -1072,6 +1105,7 @@ void PieceEmitter::emit_stage(const Node* n, Scope* at) {
     } else if (kind(a) == AxisKind::vector) {
       over_lanes = true;
     } else {
+      over_items |= kind(a) == AxisKind::local;
       fold.loops.push_back(a);
     }
   }
@@ -1093,13 +1127,8 @@ void PieceEmitter::emit_stage(const Node* n, Scope* at) {
     for (int64_t c = 1; c < chains; ++c)
       v = alu(ir::fold_op(s.op), s.accumulator,
               {v, carried[j * static_cast<size_t>(chains) + static_cast<size_t>(c)]}, h);
-    if (over_lanes && value(v).lanes > 1) {
-      Instruction i;
-      i.code = Code::fold;
-      i.op = ir::fold_op(s.op);
-      i.args = {v};
-      v = push(h, std::move(i), s.accumulator, 1);
-    }
+    if (over_lanes && value(v).lanes > 1) v = folded(Code::fold, s, v, h);
+    if (over_items) v = group_folded(s, v, h);
     remember(n, at, v);
   }
   coordinate_ = saved;
@@ -1107,10 +1136,32 @@ void PieceEmitter::emit_stage(const Node* n, Scope* at) {
 
 std::vector<Id> PieceEmitter::reduce(const Stage& s, size_t i, Scope* at, std::vector<Id> carried) {
   if (i == folding_.back().loops.size()) return reduce_body(s, at, std::move(carried));
-  return all_turns(folding_.back().loops[i], at, std::move(carried),
-                   [&](Scope* inner, const std::vector<Id>& current) {
-                     return reduce(s, i + 1, inner, current);
-                   });
+  const int a = folding_.back().loops[i];
+  const Body inside = [&](Scope* inner, const std::vector<Id>& current) {
+    return reduce(s, i + 1, inner, current);
+  };
+  if (kind(a) == AxisKind::local) return at_position(a, at, f_.item, std::move(carried), inside);
+  return all_turns(a, at, std::move(carried), inside);
+}
+
+/// The fold over what v has several of: its lanes, or the work-items of the group.
+Id PieceEmitter::folded(Code code, const Stage& s, Id v, Scope* where) {
+  Instruction i;
+  i.code = code;
+  i.op = ir::fold_op(s.op);
+  i.args = {v};
+  return push(where, std::move(i), s.accumulator, 1);
+}
+
+/// Work-items exchange scalars.
+Id PieceEmitter::group_folded(const Stage& s, Id v, Scope* where) {
+  const int lanes = value(v).lanes;
+  if (lanes == 1) return folded(Code::group_fold, s, v, where);
+  Instruction i;
+  i.code = Code::pack;
+  for (int k = 0; k < lanes; ++k)
+    i.args.push_back(folded(Code::group_fold, s, extract(v, k), where));
+  return push(where, std::move(i), s.accumulator, lanes);
 }
 
 std::vector<Id> PieceEmitter::reduce_body(const Stage& s, Scope* at, std::vector<Id> carried) {
@@ -1268,17 +1319,29 @@ void PieceEmitter::fill_tile(int64_t stage, const std::vector<std::vector<int64_
 /// each position its own work-item.
 int64_t PieceEmitter::groups_of(int a) const {
   const int64_t extent = axis(a).extent;
-  if (!t_.is_cpu) return extent;
+  if (!t_.is_cpu) return extent;  // a position a work-item, or a group where items are numbered
   const int64_t wanted = kGroupsPerThread * std::max<int64_t>(1, t_.parallelism);
   const int64_t most = std::max<int64_t>(1, (wanted + f_.groups - 1) / f_.groups);
   const int64_t chunk = (extent + most - 1) / most;
   return chunk ? (extent + chunk - 1) / chunk : 1;
 }
 
+/// Where an axis is shared by the items of a group they are numbered, and only one of them makes
+/// the stores that none of them has a position for.
+void PieceEmitter::number_items(Scope* root) {
+  for (size_t a = 0; a < p_.axes.size(); ++a)
+    if (kind(static_cast<int>(a)) == AxisKind::local) f_.items = p_.axes[a].extent;
+  if (f_.items == 1) return;
+  f_.item = add_value({}, root);
+  one_item_stores_ = std::none_of(p_.domain.begin(), p_.domain.end(),
+                                  [&](int a) { return kind(a) == AxisKind::local; });
+}
+
 Function PieceEmitter::run() {
   scopes_.emplace_back();
   Scope* root = &scopes_.front();
   f_.group = add_value({}, root);
+  number_items(root);
   for (int a : p_.domain) {
     if (kind(a) != AxisKind::thread) continue;
     thread_groups_[a] = std::max<int64_t>(1, groups_of(a));
@@ -1318,11 +1381,17 @@ bool emittable(Op op) {
 
 namespace {
 
-/// Whole waves, as many as the largest piece fills.
+/// What pieces with numbered items ask for; else whole waves, as many as the largest piece fills.
 int64_t work_group_size(const LinearCode& code) {
   constexpr int64_t kWave = 32, kMost = 256;
-  int64_t items = 1;
-  for (const Function& f : code.pieces) items = std::max(items, f.groups);
+  int64_t items = 1, numbered = 0;
+  for (const Function& f : code.pieces) {
+    items = std::max(items, f.groups);
+    if (f.item < 0) continue;
+    CHECK_INVARIANT(numbered == 0 || numbered == f.items, "pieces want groups of different sizes");
+    numbered = f.items;
+  }
+  if (numbered) return numbered;
   return std::min(kMost, (items + kWave - 1) / kWave * kWave);
 }
 

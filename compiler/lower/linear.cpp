@@ -12,8 +12,9 @@ namespace tiny::lower {
 namespace {
 
 const char* spelling(Code c) {
-  constexpr const char* names[] = {"alu",     "splat",  "extract", "pack",  "fold", "variable",
-                                   "address", "choose", "load",    "store", "loop", "branch"};
+  constexpr const char* names[] = {"alu",        "splat",    "extract", "pack",   "fold",
+                                   "group_fold", "variable", "address", "choose", "load",
+                                   "store",      "loop",     "branch"};
   return names[static_cast<size_t>(c)];
 }
 
@@ -48,7 +49,7 @@ class Printer {
                                                                : "");
     }
     out_ += spelling(i.code);
-    if (i.code == Code::alu || i.code == Code::fold)
+    if (i.code == Code::alu || i.code == Code::fold || i.code == Code::group_fold)
       out_ += fmt::format(" {}", ir::info(i.op).name);
     for (Id a : i.args) out_ += " " + name(a);
     if (i.offset) out_ += fmt::format(" #{}", i.offset);
@@ -74,6 +75,7 @@ class Checker {
   explicit Checker(const Function& f) : f_(f), seen_(f.values.size(), 0) {}
   std::string run() {
     define(f_.group);
+    if (f_.item >= 0) define(f_.item);
     for (Id b : f_.bases) define(b);
     for (const Function::Local& l : f_.locals) {
       define(l.base);
@@ -161,7 +163,7 @@ bool LinearCode::together() const {
 }
 
 int64_t LinearCode::groups_of(const Function& f) const {
-  return (f.groups + group_size - 1) / group_size;
+  return f.item >= 0 ? f.groups : (f.groups + group_size - 1) / group_size;
 }
 
 int64_t LinearCode::groups() const {
@@ -180,7 +182,8 @@ int64_t LinearCode::scratch_B() const {
 std::string print(const LinearCode& code) {
   std::string out = fmt::format("code {}\n", code.name);
   for (const Function& f : code.pieces) {
-    out += fmt::format("piece, {} groups\n", f.groups);
+    out += fmt::format("piece, {} groups", f.groups);
+    out += f.item >= 0 ? fmt::format(" of {} items\n", f.items) : "\n";
     for (const Function::Local& l : f.locals)
       out += fmt::format("  %{} : {}* = scratch + {} bytes\n", l.base,
                          name(f.values[static_cast<size_t>(l.base)].dtype), l.offset_B);

@@ -25,18 +25,19 @@ struct LinearValue {
 };
 
 enum class Code : uint8_t {
-  alu,       ///< result = op(args); lanes agree; CAST and BITCAST too
-  splat,     ///< args[0] in every lane
-  extract,   ///< lane `offset` of args[0]
-  pack,      ///< lanes from scalars args
-  fold,      ///< horizontal: op over the lanes of args[0]
-  variable,  ///< launch variable `offset`
-  address,   ///< args[0] + args[1] elements
-  choose,    ///< address: args[0] ? args[1] + offset elements : args[2]
-  load,      ///< *(args[0] + offset); args[1]: lanes to read, others are 0
-  store,     ///< *(args[0] + offset) = args[1]; args[2]: lanes to write
-  loop,      ///< Instruction::loop
-  branch,    ///< if (args[0]) loop->body
+  alu,         ///< result = op(args); lanes agree; CAST and BITCAST too
+  splat,       ///< args[0] in every lane
+  extract,     ///< lane `offset` of args[0]
+  pack,        ///< lanes from scalars args
+  fold,        ///< horizontal: op over the lanes of args[0]
+  group_fold,  ///< op over args[0] of all work-items of the group, for each of them
+  variable,    ///< launch variable `offset`
+  address,     ///< args[0] + args[1] elements
+  choose,      ///< address: args[0] ? args[1] + offset elements : args[2]
+  load,        ///< *(args[0] + offset); args[1]: lanes to read, others are 0
+  store,       ///< *(args[0] + offset) = args[1]; args[2]: lanes to write
+  loop,        ///< Instruction::loop
+  branch,      ///< if (args[0]) loop->body
 };
 
 struct Loop;
@@ -66,8 +67,12 @@ struct Loop {
 struct Function {
   std::vector<LinearValue> values;
   Block body;
-  Id group = -1;             ///< i64 value: number of this group, below `groups`
-  int64_t groups = 1;        ///< on a GPU each of them is a work-item
+  Id group = -1;  ///< i64 value: number of this group, below `groups`
+  int64_t groups = 1;
+  /// i64 value: number of this work-item in its group, below `items`. Without one a GPU's groups
+  /// number single work-items.
+  Id item = -1;
+  int64_t items = 1;
   std::vector<int> buffers;  ///< kernel buffers it uses, ascending
   std::vector<Id> bases;     ///< their addresses, alike
   struct Local {

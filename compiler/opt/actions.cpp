@@ -33,6 +33,21 @@ constexpr Row kActions[] = {
 
 /// Wide enough for any register file; bounds what one action may multiply the code by.
 constexpr int64_t kMaxLanes = 64, kMaxUnroll = 64;
+/// Work-items of a group that every GPU can run.
+constexpr int64_t kMaxItems = 256;
+
+int64_t most_of(AxisKind kind) {
+  switch (kind) {
+    case AxisKind::vector:
+      return kMaxLanes;
+    case AxisKind::unroll:
+      return kMaxUnroll;
+    case AxisKind::local:
+      return kMaxItems;
+    default:
+      return std::numeric_limits<int64_t>::max();
+  }
+}
 
 [[noreturn]] void refuse(const Action& a, const std::string& why) {
   throw UsageError(fmt::format("[action] {}: {}", print(a), why));
@@ -229,15 +244,34 @@ bool one_vector_axis(const Piece& p) {
   return true;
 }
 
+/// The items of a group fold together, so none of them may want a fold of its own; and there is one
+/// way to number them.
+bool one_group_axis(const Piece& p) {
+  int axis_class = -1;
+  AxisSet local;
+  for (size_t a = 0; a < p.axes.size(); ++a) {
+    if (p.axes[a].kind != AxisKind::local) continue;
+    if (axis_class >= 0 && p.axes[a].axis_class != axis_class) return false;
+    axis_class = p.axes[a].axis_class;
+    local.add(static_cast<int64_t>(a));
+  }
+  return std::none_of(p.stages.begin(), p.stages.end(), [&](const Stage& s) {
+    AxisSet reduced;
+    for (int a : s.reduce_axes) reduced.add(a);
+    AxisSet free = s.value->axes() & local;
+    for (int a : s.reduce_axes) free.remove(a);
+    return !(reduced & local).empty() && !free.empty();
+  });
+}
+
 void split(Arena& arena, Piece& p, const Action& a, AxisKind kind) {
   const std::vector<int> axes = axes_of_class(p, a.axis_class);
   if (axes.empty()) refuse(a, "no loop axis of this class");
-  const int64_t limit = kind == AxisKind::vector ? kMaxLanes : kMaxUnroll;
   if (a.amount < 1) refuse(a, "the factor is below 1");
-  if (kind != AxisKind::loop && a.amount > limit)
-    refuse(a, fmt::format("the factor exceeds {}", limit));
-  if (kind == AxisKind::vector && (a.amount < 2 || (a.amount & (a.amount - 1)) != 0))
-    refuse(a, "lanes are a power of two, at least 2");
+  if (a.amount > most_of(kind)) refuse(a, fmt::format("the factor exceeds {}", most_of(kind)));
+  const bool folds_in_halves = kind == AxisKind::vector || kind == AxisKind::local;
+  if (folds_in_halves && (a.amount < 2 || (a.amount & (a.amount - 1)) != 0))
+    refuse(a, "lanes and work-items are a power of two, at least 2");
   if (p.axes.size() + axes.size() > AxisSet::kMaxAxes) refuse(a, "too many axes");
   int64_t longest = 0;
   for (int axis : axes) {
@@ -246,12 +280,14 @@ void split(Arena& arena, Piece& p, const Action& a, AxisKind kind) {
       refuse(a, "a sequential axis runs one by one");
   }
   // A short axis may fill part of a register: the rest is masked.
-  if (a.amount > (kind == AxisKind::vector ? 2 * longest : longest))
+  if (a.amount > (folds_in_halves ? 2 * longest : longest))
     refuse(a, fmt::format("the axis has only {} positions", longest));
   const int inner_class = next_class(p);
   for (int axis : axes) split_axis(arena, p, axis, a.amount, inner_class, kind);
   if (kind == AxisKind::vector && !one_vector_axis(p))
     refuse(a, "a value would have lanes of two axes");
+  if (kind == AxisKind::local && !one_group_axis(p))
+    refuse(a, "the work-items of a group would not fold together");
 }
 
 void make_threads(Piece& p, const Action& a) {
@@ -514,6 +550,9 @@ void apply(Kernel& k, size_t piece, const Action& a) {
       break;
     case ActionKind::unroll:
       split(*k.arena, p, a, AxisKind::unroll);
+      break;
+    case ActionKind::local:
+      split(*k.arena, p, a, AxisKind::local);
       break;
     case ActionKind::thread:
       make_threads(p, a);

@@ -27,6 +27,10 @@ constexpr double kMaxElementwiseBody = 40;
 /// A short innermost reduce loop is unrolled whole when its copies stay below this.
 constexpr int64_t kMaxWholeReduce = 8;
 constexpr double kMaxUnrolledFolds = 64;
+/// A GPU hides latency with this many work-items on each unit; a group shares a reduction among at
+/// least a wave and at most kMostItems.
+constexpr double kItemsPerUnit = 256;
+constexpr int64_t kLeastItems = 32, kMostItems = 256;
 /// Vector classes that get the full search for a tile.
 constexpr size_t kTiledVectors = 3;
 
@@ -74,6 +78,8 @@ class PieceTuner {
   int cheapest_inner(const PieceCost&, const std::vector<int>& classes) const;
   void make_threads();
   void make_work_items();
+  void share_reduction();
+  double blocks_of(int axis_class) const;
   bool is_sequential(int axis_class) const;
   std::vector<int> domain_classes() const;
 
@@ -396,12 +402,7 @@ void PieceTuner::make_threads() {
   double groups = 1;
   for (int c : common_) {
     if (is_sequential(c)) continue;
-    double blocks = 1;
-    for (int a : p().domain)
-      if (p().axes[static_cast<size_t>(a)].axis_class == c) {
-        const int64_t step = choice_.factor(c) * (choice_.is_vector(c) ? choice_.lanes : 1);
-        blocks = static_cast<double>((p().axes[static_cast<size_t>(a)].extent + step - 1) / step);
-      }
+    const double blocks = blocks_of(c);
     if (blocks < 2) continue;
     actions_.push_back({ActionKind::thread, c, 0, {}});
     groups *= blocks;
@@ -409,8 +410,47 @@ void PieceTuner::make_threads() {
   }
 }
 
-/// A GPU wants as many work-items as there are: every loop that all stages share.
+/// Positions of a domain class once its tile is cut off.
+double PieceTuner::blocks_of(int c) const {
+  double blocks = 1;
+  for (int a : p().domain)
+    if (p().axes[static_cast<size_t>(a)].axis_class == c) {
+      const int64_t step = choice_.factor(c) * (choice_.is_vector(c) ? choice_.lanes : 1);
+      blocks = static_cast<double>((p().axes[static_cast<size_t>(a)].extent + step - 1) / step);
+    }
+  return blocks;
+}
+
+/// The items of a group take the hot reduction's innermost axis together, where one item each would
+/// leave the device idle. Pieces of one kernel agree on the group's size, so only lone pieces do.
+void PieceTuner::share_reduction() {
+  const PieceCost cost(k_, p(), t_);
+  const auto& hot = cost.hot();
+  if (!hot.stage || hot.reduce_axes.empty() || k_.pieces.size() > 1) return;
+  double items = 1;
+  for (int c : common_) items *= blocks_of(c);
+  if (items >= kItemsPerUnit * static_cast<double>(t_.parallelism)) return;
+  const int a = hot.reduce_axes.back(), c = cost.class_of(a);
+  const int64_t step = choice_.factor(c) * (choice_.is_vector(c) ? choice_.lanes : 1);
+  const int64_t left = (cost.extent(a) + step - 1) / step;
+  int64_t share = 1;
+  while (share < kMostItems && share * 2 <= left) share *= 2;
+  if (share < kLeastItems || is_sequential(c)) return;
+  const Action action{ActionKind::local, c, share, {}};
+  Kernel copy = k_;
+  try {
+    for (const Action& before : actions_) apply(copy, piece_, before);
+    apply(copy, piece_, action);
+  } catch (const UsageError&) {
+    return;
+  }
+  actions_.push_back(action);
+}
+
+/// A GPU wants as many work-items as there are: every loop that all stages share. Where these are
+/// few and reductions are long, a group shares one position.
 void PieceTuner::make_work_items() {
+  share_reduction();
   for (int c : common_)
     if (!is_sequential(c)) actions_.push_back({ActionKind::thread, c, 0, {}});
 }

@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "compiler/compile.h"
+#include "compiler/opt/actions.h"
 #include "tests/compiler/lower_kernels.h"
 
 using namespace tiny;
@@ -57,4 +58,25 @@ TEST_CASE("a GPU's kernel has a work-item for each position that threads share")
   const Binary binary = compile(test::add(1 << 20, DType::f32), target);
   const int64_t items = binary.groups[0].evaluate({}) * binary.group_size[0];
   CHECK(items == (1 << 20) / 4);  // four floats an item
+}
+
+TEST_CASE("few rows are shared by the work-items of a group") {
+  const Target target = test::gfx_target("gfx1100");
+  const Binary sum = compile(test::full_sum(100000), target);
+  CHECK(sum.groups[0].evaluate({}) == 1);
+  CHECK(sum.group_size[0] == 256);
+  CHECK(descriptor(sum).group_segment_B == 256 / 32 * 4);  // a float a wave
+  const Binary softmax = compile(test::softmax(8, 4096), target);
+  CHECK(softmax.groups[0].evaluate({}) == 8);
+  CHECK(softmax.group_size[0] == 256);
+}
+
+TEST_CASE("work-items are shared by one axis class, and never fold apart") {
+  Kernel k = test::softmax(8, 64);
+  const Action over_columns = parse_action("local(1, 32)");
+  apply(k, 0, over_columns);
+  CHECK_THROWS_WITH(apply(k, 0, parse_action("local(0, 4)")),
+                    Catch::Contains("would not fold together"));
+  CHECK_THROWS_WITH(apply(k, 0, parse_action("local(0, 3)")), Catch::Contains("power of two"));
+  CHECK_THROWS_WITH(apply(k, 0, parse_action("local(0, 512)")), Catch::Contains("exceeds 256"));
 }
