@@ -75,6 +75,8 @@ class PieceTuner {
   bool is_reduce_only(int axis_class) const;
   void unroll_short_reduce(const PieceCost&, const TileChoice&);
   void order_domain();
+  int readers(int axis_class) const;
+  std::set<int> scarce_classes() const;
   int cheapest_inner(const PieceCost&, const std::vector<int>& classes) const;
   void make_threads();
   void make_work_items();
@@ -105,6 +107,36 @@ std::vector<int> PieceTuner::domain_classes() const {
     if (std::find(out.begin(), out.end(), c) == out.end()) out.push_back(c);
   }
   return out;
+}
+
+/// Times a class occurs among the axes that stages depend on.
+int PieceTuner::readers(int c) const {
+  int count = 0;
+  AxisSet own;
+  for (const Stage& s : p().stages)
+    for (int a : s.own_axes) own.add(a);
+  for (const Stage& s : p().stages) {
+    AxisSet free = s.value->axes();
+    for (int a : s.reduce_axes) free.remove(a);
+    for (int a : (free - own).list()) count += p().axes[static_cast<size_t>(a)].axis_class == c;
+  }
+  return count;
+}
+
+/// The classes that become work-items, where each of their positions is needed as one.
+std::set<int> PieceTuner::scarce_classes() const {
+  if (t_.is_cpu) return {};
+  std::set<int> classes;
+  double positions = 1;
+  int most = 0;
+  for (int c : domain_classes()) most = std::max(most, readers(c));
+  for (int a : p().domain)
+    if (const Axis& x = p().axes[static_cast<size_t>(a)]; readers(x.axis_class) == most) {
+      classes.insert(x.axis_class);
+      positions *= static_cast<double>(x.extent);
+    }
+  const double wanted = kItemsPerUnit * static_cast<double>(t_.parallelism);
+  return positions < wanted ? classes : std::set<int>{};
 }
 
 bool PieceTuner::try_merge(int outer, int inner) {
@@ -149,8 +181,9 @@ std::vector<TileChoice> PieceTuner::vector_choices(const PieceCost& cost) const 
     for (int a : r.axes.list()) classes.insert(cost.class_of(a));
   const int64_t lanes = cost.lanes();
   ranked.emplace_back(cost.cycles({}), TileChoice{});
+  const std::set<int> scarce = scarce_classes();
   for (int c : classes) {
-    if (!fills_lanes(cost, c)) continue;
+    if (scarce.contains(c) || !fills_lanes(cost, c)) continue;
     Kernel copy = k_;
     try {
       apply(copy, piece_, {ActionKind::vector, c, lanes, {}});
@@ -210,12 +243,14 @@ void PieceTuner::search_tile(const PieceCost& cost, const PieceCost::Region& nes
                              const TileChoice& start, TileChoice* best, double* least) const {
   constexpr int64_t factors[] = {1, 2, 3, 4, 5, 6, 8, 12};
   const bool arrays = has_arrays();
+  const std::set<int> scarce = scarce_classes();
   std::vector<std::pair<int, int64_t>> classes;  // with the positions left to unroll
   for (int a : nest.axes.list()) {
     const int c = cost.class_of(a);
     const int64_t left =
         start.is_vector(c) ? (cost.extent(a) + start.lanes - 1) / start.lanes : cost.extent(a);
-    if (left > 1 && !is_sequential(c) && start.factor(c) == 1) classes.emplace_back(c, left);
+    if (left > 1 && !is_sequential(c) && !scarce.contains(c) && start.factor(c) == 1)
+      classes.emplace_back(c, left);
   }
   const bool folds_lanes =
       &nest == &cost.hot() && (start.vectors.empty() || is_reduce_only(start.vectors[0]));
@@ -351,18 +386,6 @@ int PieceTuner::cheapest_inner(const PieceCost& cost, const std::vector<int>& cl
 void PieceTuner::order_domain() {
   const PieceCost cost(k_, p(), t_);
   std::vector<int> classes = domain_classes();
-  AxisSet own;
-  for (const Stage& s : p().stages)
-    for (int a : s.own_axes) own.add(a);
-  const auto readers = [&](int c) {
-    int count = 0;
-    for (const Stage& s : p().stages) {
-      AxisSet free = s.value->axes();
-      for (int a : s.reduce_axes) free.remove(a);
-      for (int a : (free - own).list()) count += p().axes[static_cast<size_t>(a)].axis_class == c;
-    }
-    return count;
-  };
   std::stable_sort(classes.begin(), classes.end(),
                    [&](int x, int y) { return readers(x) > readers(y); });
   const int most = classes.empty() ? 0 : readers(classes[0]);
@@ -421,16 +444,19 @@ double PieceTuner::blocks_of(int c) const {
   return blocks;
 }
 
-/// The items of a group take the hot reduction's innermost axis together, where one item each would
-/// leave the device idle. Pieces of one kernel agree on the group's size, so only lone pieces do.
+/// The items of a group take the longest reduction's innermost axis together, where one item each
+/// would leave the device idle. Pieces of one kernel agree on the group's size, so only lone pieces
+/// do.
 void PieceTuner::share_reduction() {
   const PieceCost cost(k_, p(), t_);
-  const auto& hot = cost.hot();
-  if (!hot.stage || hot.reduce_axes.empty() || k_.pieces.size() > 1) return;
+  const PieceCost::Region* longest = nullptr;
+  for (const auto& r : cost.regions())
+    if (r.stage && !r.reduce_axes.empty() && (!longest || r.volume > longest->volume)) longest = &r;
+  if (!longest || k_.pieces.size() > 1) return;
   double items = 1;
   for (int c : common_) items *= blocks_of(c);
   if (items >= kItemsPerUnit * static_cast<double>(t_.parallelism)) return;
-  const int a = hot.reduce_axes.back(), c = cost.class_of(a);
+  const int a = longest->reduce_axes.back(), c = cost.class_of(a);
   const int64_t step = choice_.factor(c) * (choice_.is_vector(c) ? choice_.lanes : 1);
   const int64_t left = (cost.extent(a) + step - 1) / step;
   int64_t share = 1;
