@@ -942,6 +942,8 @@ void Renderer::call_items(size_t p, int64_t first) {
 }
 
 void Renderer::kernel() {
+  for (const Function& f : code_.pieces)
+    CHECK_INVARIANT(f.locals.empty(), "a GPU's work-items keep no arrays: " + code_.name);
   std::string parameters;
   for (size_t b = 0; b < code_.buffers.size(); ++b)
     parameters += fmt::format("{}{} noalias {}%b{}", b ? ", " : "", pointer_type(),

@@ -267,7 +267,7 @@ void PieceTuner::search_tile(const PieceCost& cost, const PieceCost::Region& nes
   };
   take(start);
   // A GPU's neighbours read one line together: what one item reads alone is no more than a vector.
-  if (!t_.is_cpu && !hot.stage) return;
+  if (!t_.is_cpu && !nest.stage) return;
   for (size_t i = 0; i < classes.size(); ++i)
     for (int64_t f : factors) {
       if (f == 1 || f > classes[i].second) continue;

@@ -179,6 +179,8 @@ const char* draft_obstacle(const Draft& draft, const Target& target) {
   for (const Stage& stage : piece.stages)
     if (stage.placement == Placement::local)
       kept_B += uint64_t(stage.elements) * size_B(stage.accumulator);
+  if (kept_B > 0 && !target.is_cpu)
+    return "arrays in local memory, which only a CPU's threads keep";
   if (kept_B > target.local_B / kTileRows) return "arrays that do not fit in local memory";
   AxisSet domain;
   for (const int axis : piece.domain) domain.add(axis);

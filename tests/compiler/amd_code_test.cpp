@@ -34,6 +34,14 @@ Descriptor descriptor(const Binary& binary) {
   return d;
 }
 
+/// Schedules for a GPU have no such stages.
+bool keeps_arrays(const Kernel& k) {
+  for (const Piece& p : k.pieces)
+    for (const Stage& s : p.stages)
+      if (s.placement == Placement::local) return true;
+  return false;
+}
+
 constexpr uint16_t kKernargPointer = 1 << 3, kWave32 = 1 << 10;
 
 }  // namespace
@@ -43,7 +51,9 @@ TEST_CASE("every kernel has code for gfx1100 that asks for its arguments and not
   for (const test::Sample& sample : test::samples())
     for (const bool noopt : {false, true}) {
       INFO(sample.name << (noopt ? " without actions" : ""));
-      const Binary binary = compile(sample.make(), target, {.noopt = noopt});
+      Kernel kernel = sample.make();
+      if (keeps_arrays(kernel)) continue;
+      const Binary binary = compile(std::move(kernel), target, {.noopt = noopt});
       const Descriptor d = descriptor(binary);
       CHECK(d.properties == (kKernargPointer | kWave32));
       CHECK(d.kernarg_B == binary.kernarg_B);
