@@ -208,9 +208,15 @@ def generate_names(facts, out, structs):
         key = (kind, int(value, 16), where)
         if key not in best or name in PREFERRED:
             best[key] = (kind, value, name, where, params)
+    known = {(kind, value) for kind, value, _ in best}
+    for row in facts.rows('nv_nvproxy'):  # numbers whose headers the facts above do not cover
+        key = (row['kind'], int(row['value'], 16))
+        if key not in known and not row['name'].startswith('UNKNOWN'):
+            best[key + ('',)] = (row['kind'], row['value'], row['name'], '', '')
     rows = sorted(best.values(), key=lambda r: (r[0], int(r[1], 16), r[3]))
     out.table('nv_names', 'kind, value, name, branches (empty: all), parameter structure; from the '
-              'headers of the open kernel modules.', rows)
+              "headers of the open kernel modules,\nand from gVisor's nvproxy for the few that these "
+              'do not have.', rows)
 
 
 def newest_attrs(facts):

@@ -134,7 +134,7 @@ void decode_control(Line& line, const Call& call) {
   if (target) hidden.push_back("params");
   const Name* name = find_name("control", cmd, call.state.branch());
   add_frame(line, call, client, std::move(hidden));
-  line.add("cmd", name_text("control", cmd, call.state.branch()));
+  if (call.settled().size() >= 0xc) line.add("cmd", name_text("control", cmd, call.state.branch()));
   if (const std::uint32_t flags = call.given(0xc)) line.add_hex("flags", flags);
   if (call.settled().size() >= 0x20)
     line.add("status", name_text("status", call.left(0x1c), call.state.branch()));

@@ -57,7 +57,7 @@ std::string kind_text(std::string_view kind, std::string_view member, std::uint6
                       const Context& context) {
   const std::string_view branch = context.state.branch();
   if (kind == "@handle") return handle_of(member, static_cast<std::uint32_t>(value), context);
-  if (kind == "@class") return value ? name_text("class", value, branch) : "0";
+  if (kind == "@class") return name_text("class", value, branch);
   if (kind == "@status") return name_text("status", value, branch);
   if (kind == "@address") return value ? context.symbols.address(value) : "0";
   if (kind == "@int") return fmt::format("{}", static_cast<std::int32_t>(value));
@@ -172,7 +172,9 @@ class Expansion {
       return add_structs(member, i + 1, end);
     }
     if (member.elements > kListPart) return add_list(member);
-    if (!many_ || !zero(member.offset_B, member.size_B)) out_.members.push_back(member);
+    const bool is_status = binding(from_.name, last_part(member.name)) == "@status";
+    if (!many_ || is_status || !zero(member.offset_B, member.size_B))
+      out_.members.push_back(member);
   }
 
   void add_structs(const Member& head, std::size_t first, std::size_t last) {
