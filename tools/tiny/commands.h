@@ -14,10 +14,13 @@ struct Command {
   const char* arguments;  ///< what follows the name, for --help; "" where nothing may
   /// Returns the exit status. Throws UsageError for a mistake of the caller.
   int (*run)(std::span<const std::string> arguments);
+  bool has_options = false;  ///< `run` reads options itself, --help too: all that follows is its
 };
 std::span<const Command> commands();
 
+int run_decode(std::span<const std::string>);
 int run_devices(std::span<const std::string>);
 int run_env(std::span<const std::string>);
+int run_trace(std::span<const std::string>);
 
 }  // namespace tiny::tool

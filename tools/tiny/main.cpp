@@ -39,7 +39,18 @@ void add_commands(CLI::App& app, const tool::Command*& chosen,
   }
 }
 
+/// The command that argv names, where it reads its options itself.
+const tool::Command* with_own_options(int argc, char** argv) {
+  for (const tool::Command& command : tool::commands())
+    if (argc > 1 && command.has_options && std::strcmp(argv[1], command.name) == 0) return &command;
+  return nullptr;
+}
+
 int run(int argc, char** argv) {
+  if (const tool::Command* command = with_own_options(argc, argv)) {
+    knobs();
+    return command->run(std::vector<std::string>(argv + 2, argv + argc));
+  }
   CLI::App app{"rt_tiny: devices, settings and what goes on between them", "tiny"};
   app.set_version_flag("--version", "tiny " TINY_VERSION);
   app.require_subcommand(0, 1);  // an unknown one is then named in the error

@@ -6,6 +6,12 @@
 #include <algorithm>
 
 namespace tiny::trace {
+namespace {
+
+/// Longer ranges are no buffers, but arguments that a call made up.
+constexpr std::uint64_t kMaxRange_B = std::uint64_t{1} << 48;
+
+}  // namespace
 
 std::uint32_t Names::role_index(std::string_view role) {
   const auto found = std::find(roles_.begin(), roles_.end(), role);
@@ -35,7 +41,7 @@ void Names::split(std::uint64_t at) {
 
 void Names::add(std::uint64_t address, std::uint64_t size_B, std::string_view role) {
   size_B = std::min(size_B, UINT64_MAX - address);
-  if (address == 0 || size_B == 0) return;
+  if (address == 0 || size_B == 0 || size_B > kMaxRange_B) return;
   const auto* known = find(address);
   const std::uint32_t index = role_index(role);
   if (known && known->first == address && known->second.base == address &&

@@ -26,8 +26,8 @@ class Memory {
   }
 };
 
-/// This process's memory. The kernel does the reading (process_vm_readv on ourselves, or a write
-/// into a pipe where that is forbidden), so a bad pointer is an answer and not a crash.
+/// This process's memory. The kernel does the reading (process_vm_readv on ourselves; a write into
+/// a pipe for what that does not reach), so a bad pointer is an answer and not a crash.
 const Memory& own_memory();
 
 }  // namespace tiny::trace

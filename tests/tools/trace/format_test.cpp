@@ -170,9 +170,9 @@ TEST_CASE("a record with a length that cannot be is no record") {
 TEST_CASE("parts that do not fill their record are found") {
   std::vector<std::byte> bytes = to_bytes(sample(0));
   for (const auto& [at, value] : {std::pair{40u, 1u},
-                                 {40u, 3u},
-                                 {40u, 0xffffffffu},
-                                 {kRecordHeader_B + 4 * 8 + 4, 0xfffffff0u}}) {
+                                  {40u, 3u},
+                                  {40u, 0xffffffffu},
+                                  {kRecordHeader_B + 4 * 8 + 4, 0xfffffff0u}}) {
     std::vector<std::byte> bad = bytes;
     std::memcpy(bad.data() + at, &value, 4);
     seal(bad);

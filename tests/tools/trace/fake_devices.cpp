@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: MIT
+#include "tests/tools/trace/fake_devices.h"
+
+#include <rt_tiny/runtime/base/file.h>
+#include <sys/mman.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <map>
+#include <memory>
+
+#include "models/interpose/interpose.h"
+#include "tools/decode/table.h"
+
+namespace tiny::test {
+namespace {
+
+using interpose::Result;
+
+class FakeDevice : public interpose::File {
+ public:
+  FakeDevice() : memory_(::memfd_create("fake", MFD_CLOEXEC)) {}
+
+  /// Everything succeeds; KFD's GET_VERSION answers 1.14. An odd request with `EINVAL` as argument
+  /// fails, so that a test sees that, too.
+  Result ioctl(unsigned long request, void* argument) override {
+    if (argument == reinterpret_cast<void*>(EINVAL)) return -EINVAL;
+    if (request == 0x80084b01) {
+      static_cast<std::uint32_t*>(argument)[0] = 1;
+      static_cast<std::uint32_t*>(argument)[1] = 14;
+    }
+    return 0;
+  }
+  Result map(const interpose::MapRequest& request) override {
+    if (::ftruncate(memory_.get(), static_cast<off_t>(request.length_B)) != 0) return -errno;
+    void* at =
+        ::mmap(request.address, request.length_B, request.prot, request.flags, memory_.get(), 0);
+    return at == MAP_FAILED ? -errno : reinterpret_cast<Result>(at);
+  }
+
+ private:
+  Fd memory_;
+};
+
+constexpr std::uint32_t kSizes[] = {8, 16, 0, 24, 32, 40, 64, 4, 88, 96, 200, 512};
+
+std::uint32_t request_of(std::uint32_t type, std::uint32_t number, std::size_t place) {
+  return 3u << 30 | kSizes[place % std::size(kSizes)] << 16 | type << 8 | number;
+}
+
+/// Tables of `name, type << 8 | nr, …` (AMD) and of `nr, name, …` (Qualcomm).
+void add_amd(std::vector<KnownCall>& out, const char* path, std::string_view table) {
+  for (const decode::Row& row : decode::rows(decode::embedded_table(table))) {
+    const auto number = static_cast<std::uint32_t>(row.number(1));
+    out.push_back(
+        {path, request_of(number >> 8, number & 0xff, out.size()), 0, {std::string(row[0])}});
+  }
+}
+
+void add_qcom(std::vector<KnownCall>& out, const char* path, std::string_view table,
+              std::uint32_t type) {
+  for (const decode::Row& row : decode::rows(decode::embedded_table(table)))
+    out.push_back({path,
+                   request_of(type, static_cast<std::uint32_t>(row.number(0)), out.size()),
+                   0,
+                   {std::string(row[1])}});
+}
+
+void add_nvidia(std::vector<KnownCall>& out) {
+  std::map<std::pair<std::string, std::uint64_t>, std::vector<std::string>> names;
+  for (const decode::Row& row : decode::rows(decode::embedded_table("nv_names")))
+    names[{std::string(row[0]), row.number(1)}].emplace_back(row[2]);
+  for (const auto& [key, its_names] : names) {
+    const auto number = static_cast<std::uint32_t>(key.second);
+    constexpr std::string_view kPrefix = "NV_ESC_";  // left out in decoded lines
+    if (key.first == "escape" && its_names[0].starts_with(kPrefix))
+      out.push_back({kNvidiaCtl,
+                     request_of('F', number, out.size()),
+                     0,
+                     {its_names[0].substr(kPrefix.size())}});
+    if (key.first == "uvm" && its_names[0].starts_with("UVM_"))
+      out.push_back({kUvm, number, 0, its_names});
+    if (key.first == "control") out.push_back({kNvidiaCtl, kRmControl, number, its_names});
+    if (key.first == "class") out.push_back({kNvidiaCtl, kRmAlloc, number, its_names});
+  }
+}
+
+}  // namespace
+
+void mount_fake_devices() {
+  auto tree = std::make_shared<interpose::Tree>();
+  unsigned minor = 0;
+  for (const char* path : {kKfd, kAmdgpu, kMsm, kNvidiaCtl, "/dev/nvidia0", kUvm, kKgsl})
+    tree->add_device(path, makedev(240, minor++), [](const interpose::OpenRequest&) {
+      return interpose::Opened{std::make_shared<FakeDevice>(), 0};
+    });
+  for (const char* prefix : {"/dev/kfd", "/dev/dri", "/dev/nvidia*", "/dev/kgsl-3d0"})
+    interpose::mount(prefix, tree);
+}
+
+std::vector<KnownCall> known_calls() {
+  std::vector<KnownCall> out;
+  add_amd(out, kKfd, "kfd_calls");
+  add_amd(out, kAmdgpu, "drm_calls");
+  // What only msm has comes first: it tells whose node this is.
+  out.push_back({kMsm, 0xc0186440, 0, {"GET_PARAM"}});
+  add_qcom(out, kMsm, "msm_calls", 'd');
+  add_qcom(out, kKgsl, "kgsl_calls", 9);
+  add_nvidia(out);
+  return out;
+}
+
+}  // namespace tiny::test

@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: MIT
+// A program for the tracer to watch: makes calls on fake devices that this process serves itself.
+// The recorder is linked in, as the preload library would be. Its first argument says what to do.
+#include <fcntl.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <map>
+#include <random>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "tests/tools/trace/fake_devices.h"
+
+using namespace tiny::test;
+
+namespace {
+
+constexpr unsigned long kGetVersion = 0x80084b01;
+
+int open_or_die(const char* path) {
+  const int fd = ::open(path, O_RDWR | O_CLOEXEC);
+  if (fd < 0) {
+    std::perror(path);
+    std::exit(3);
+  }
+  return fd;
+}
+
+void versions(int fd, int count) {
+  std::uint32_t version[2] = {};
+  for (int i = 0; i < count; ++i)
+    if (::ioctl(fd, kGetVersion, version) != 0 || version[1] != 14) std::exit(4);
+}
+
+/// Argument bytes that are random, or point to memory that is there, or end early.
+class RandomArguments {
+ public:
+  explicit RandomArguments(unsigned seed) : random_(seed) {
+    for (std::uint64_t& word : memory_) word = random_();
+  }
+  void* make(std::uint32_t control) {
+    for (std::uint64_t& word : argument_) word = pick();
+    if (control == 0) return argument_.data();
+    std::array<std::uint32_t, 12> frame{};  // NVOS54 and NVOS64: the number at 8 and at 12
+    frame[2] = frame[3] = control;
+    const std::uint64_t params = pick();
+    std::memcpy(frame.data() + 4, &params, 8);
+    frame[6] = static_cast<std::uint32_t>(random_() % 600);
+    std::memcpy(argument_.data(), frame.data(), sizeof frame);
+    return argument_.data();
+  }
+
+ private:
+  std::uint64_t pick() {
+    const std::uint64_t word = random_();
+    switch (word % 8) {
+      case 0:
+        return reinterpret_cast<std::uint64_t>(memory_.data());
+      case 1:
+        return reinterpret_cast<std::uint64_t>(&memory_[memory_.size() - 1]) + 7;
+      case 2:
+        return word >> 60;  // small
+      case 3:
+        return 0;
+      default:
+        return random_();
+    }
+  }
+  std::mt19937_64 random_;
+  std::array<std::uint64_t, 512> memory_{};
+  std::array<std::uint64_t, 2048> argument_{};
+};
+
+void every_call(unsigned seed) {
+  RandomArguments arguments(seed);
+  std::map<std::string, int> fds;
+  for (const KnownCall& call : known_calls()) {
+    const auto [fd, is_new] = fds.emplace(call.path, -1);
+    if (is_new) fd->second = open_or_die(call.path);
+    void* argument = arguments.make(call.control);
+    if (call.control == 0 && seed % 2 == 1 && call.request % 5 == 0) argument = nullptr;
+    ::ioctl(fd->second, call.request, argument);
+  }
+}
+
+/// Pointers to nothing: the kernel would answer EFAULT, the tracer must not fall over.
+void bad_pointers() {
+  const int fd = open_or_die(kKfd);
+  void* hole = ::mmap(nullptr, 8192, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  auto* edge = static_cast<char*>(hole) + 4096;
+  ::mprotect(hole, 4096, PROT_READ | PROT_WRITE);
+  for (void* bad :
+       {static_cast<void*>(edge), static_cast<void*>(edge - 4), reinterpret_cast<void*>(0x10),
+        reinterpret_cast<void*>(~0ul), reinterpret_cast<void*>(0xffff800000000000)})
+    ::ioctl(fd, 0xc0604b02, bad);
+  ::ioctl(fd, 0xc0604b02, EINVAL);
+}
+
+// ---- a queue of /dev/kfd, written by hand
+// -----------------------------------------------------------
+constexpr std::uint64_t kBase = 0x7e8000000000;  // is free also under sanitizers
+constexpr std::uint64_t kIb = kBase + 0x1000, kPointers = kBase + 0x2000;
+constexpr std::uint64_t kDoorbellOffset = 3ull << 62 | 0x697dull << 46 | 8;
+
+void* fixed_memory() {
+  void* at = ::mmap(reinterpret_cast<void*>(kBase), 0x3000, PROT_READ | PROT_WRITE,
+                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+  if (at == MAP_FAILED) std::exit(5);
+  return at;
+}
+
+void allocate(int fd, std::uint64_t va, std::uint64_t handle) {
+  const std::uint64_t gtt = 0xd6000002;
+  std::uint64_t args[5] = {va, 0x1000, handle, 0, gtt << 32 | 0x697d};
+  ::ioctl(fd, 0xc0284b16, args);
+}
+
+void create_queue(int fd) {
+  std::array<std::uint64_t, 12> args{};
+  args[0] = kBase;
+  args[1] = kPointers;
+  args[2] = kPointers + 8;
+  args[3] = kDoorbellOffset;
+  args[4] = 0x697dull << 32 | 0x1000;
+  args[5] = 100ull << 32;    // type COMPUTE; percentage
+  args[6] = 5ull << 32 | 7;  // queue_id 5; priority
+  ::ioctl(fd, 0xc0604b02, args.data());
+}
+
+void amd_queue() {
+  for (int i = 3; i < 64; ++i) ::close(i);  // the numbers of ours are then always the same
+  auto* ring = static_cast<std::uint32_t*>(fixed_memory());
+  auto* ib = reinterpret_cast<std::uint32_t*>(kIb);
+  const int fd = open_or_die(kKfd);
+  versions(fd, 1);
+  allocate(fd, kBase, 1);
+  allocate(fd, kIb, 2);
+  create_queue(fd);
+  void* page = ::mmap(nullptr, 0x2000, PROT_READ | PROT_WRITE, MAP_SHARED, fd,
+                      static_cast<off_t>(kDoorbellOffset & ~0x1fffull));
+  if (page == MAP_FAILED) std::exit(6);
+  // DISPATCH_DIRECT 2 1 1 in the indirect buffer; the ring jumps there.
+  const std::uint32_t dispatch[] = {0xc0031500, 2, 1, 1, 0x8005};
+  std::memcpy(ib, dispatch, sizeof dispatch);
+  const std::uint32_t jump[] = {0xc0023f00, static_cast<std::uint32_t>(kIb),
+                                static_cast<std::uint32_t>(kIb >> 32), 5 | 1u << 23};
+  std::memcpy(ring, jump, sizeof jump);
+  auto* doorbell = reinterpret_cast<volatile std::uint64_t*>(static_cast<char*>(page) + 8);
+  *doorbell = 4;
+  *doorbell = 4;  // rung again: nothing new
+  std::uint32_t destroy[2] = {5, 0};
+  ::ioctl(fd, 0xc0084b03, destroy);
+  ::munmap(page, 0x2000);
+  ::close(fd);
+}
+
+void threads(int count, int calls) {
+  std::vector<std::thread> all;
+  for (int i = 0; i < count; ++i)
+    all.emplace_back([calls] {
+      const int fd = open_or_die(kKfd);
+      versions(fd, calls);
+      ::close(fd);
+    });
+  for (std::thread& thread : all) thread.join();
+}
+
+void forks(int calls) {
+  const int fd = open_or_die(kKfd);
+  versions(fd, calls);
+  const pid_t child = ::fork();
+  versions(fd, calls);
+  if (child == 0) {
+    threads(2, calls);
+    std::exit(0);
+  }
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  if (status != 0) std::exit(7);
+}
+
+/// Closes every descriptor, as daemons do, also the recorder's; then opens files in their place.
+void close_all() {
+  const int fd = open_or_die(kKfd);
+  versions(fd, 1);
+  for (int i = 3; i < 1024; ++i) ::close(i);
+  for (int i = 0; i < 1000; ++i)
+    if (::open("/dev/null", O_WRONLY | O_CLOEXEC) < 0) break;
+  for (int i = 900; i < 1000; ++i) ::close(i);
+  versions(open_or_die(kKfd), 3);
+}
+
+std::string secret() { return "hush-hush-4711"; }
+
+/// Private values in the bytes of a call: of the environment, and a UUID as text.
+void secrets() {
+  const int fd = open_or_die(kNvidiaCtl);
+  std::array<char, 72> version{};
+  std::snprintf(version.data() + 8, 60, "%s GPU-5c0b11fe-2031-4a77-8f90-0de1a233c4b5",
+                secret().c_str());
+  ::ioctl(fd, 0xc04846d2, version.data());
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  mount_fake_devices();
+  const std::string what = argc > 1 ? argv[1] : "";
+  const int number = argc > 2 ? std::atoi(argv[2]) : 0;
+  if (what == "every") every_call(static_cast<unsigned>(number));
+  if (what == "badptr") bad_pointers();
+  if (what == "amd") amd_queue();
+  if (what == "threads") threads(4, number);
+  if (what == "fork") forks(number);
+  if (what == "closeall") close_all();
+  if (what == "secrets") secrets();
+  if (what == "versions" || what == "kill" || what == "abort") versions(open_or_die(kKfd), number);
+  if (what == "kill") ::raise(SIGKILL);
+  if (what == "abort") std::abort();
+  return what == "exit" ? number : 0;
+}
