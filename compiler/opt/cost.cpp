@@ -2,6 +2,7 @@
 #include "compiler/opt/cost.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <unordered_set>
 
 #include "compiler/ir/linear.h"
@@ -20,6 +21,10 @@ using ir::Op;
 constexpr double kUnits = 2, kLoads = 2, kLatency = 4;
 /// A lane of a gather: its address, its load, its insertion.
 constexpr double kGatheredLane = 2.5;
+/// The same where each lane is in another cache line, of rows that often share a set. Counted in
+/// pieces with arrays only, whose nests may have lanes of columns while others have lanes of rows.
+constexpr double kFarLane = 10;
+constexpr int64_t kFar = 16;   ///< elements
 constexpr double kTurn = 1.5;  ///< a loop's own work
 constexpr int64_t kWantedChains = 8;
 
@@ -42,6 +47,8 @@ int64_t TileChoice::factor(int axis_class) const {
 }
 
 PieceCost::PieceCost(const Kernel& k, const Piece& p, const Target& t) : k_(k), p_(p), t_(t) {
+  arrays_ = std::any_of(p.stages.begin(), p.stages.end(),
+                        [](const Stage& s) { return s.placement == Placement::local; });
   size_t widest = 1;
   const auto widen = [&](DType d) {
     widest = std::max(widest, d == DType::f16 || d == DType::bf16 ? size_t{4} : size_B(d));
@@ -114,6 +121,7 @@ PieceCost::Access PieceCost::access(const Node* index, const Node* valid,
       out.contiguous.add(a);
     else if (tangled || coefficient != 0)
       out.strided.add(a);
+    if (arrays_ && !tangled && std::abs(coefficient) >= kFar) out.far.add(a);
   }
   if (valid) {
     out.masked = valid->axes();
@@ -187,7 +195,7 @@ double PieceCost::region_cycles(const Region& r, const TileChoice& c) const {
     double each = 1;
     if (vector_axis >= 0 && a.axes.has(vector_axis)) {
       if (a.strided.has(vector_axis))
-        each = kGatheredLane * static_cast<double>(c.lanes);
+        each = (a.far.has(vector_axis) ? kFarLane : kGatheredLane) * static_cast<double>(c.lanes);
       else if (a.masked.has(vector_axis))
         each = a.contiguous.has(vector_axis) ? 3 : kGatheredLane * static_cast<double>(c.lanes);
     } else if (!a.masked.empty()) {

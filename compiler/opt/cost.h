@@ -39,6 +39,7 @@ class PieceCost {
   /// What is computed in one loop nest: a stage, the filling of an array, or the stores.
   struct Access {
     ir::AxisSet axes, contiguous, strided, masked;  ///< along which axes it steps how
+    ir::AxisSet far;  ///< strided beyond a cache line; known where stages are in local memory
     bool store = false;
     double weight = 1;  ///< in 4-byte lanes' worth
   };
@@ -66,6 +67,7 @@ class PieceCost {
   const Piece& p_;
   const Target& t_;
   int64_t lanes_ = 1;
+  bool arrays_ = false;  ///< some stage is in local memory
   std::vector<Region> regions_;
 };
 

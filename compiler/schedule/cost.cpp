@@ -20,7 +20,7 @@ constexpr int kMaxAxes = 40;       // splits multiply them; AxisSet has 128
 constexpr int kMaxStages = 16;
 constexpr double kFill = 24;       // instructions to start filling an array and to start reading it
 constexpr double kRefills = 4;     // groups a thread runs, each of which fills what all share
-constexpr uint64_t kTileRows = 4;  // arrays that are filled together when outer axes are unrolled
+constexpr uint64_t kTileRows = 4;  // outer positions whose folds share a tile's loads
 constexpr double kSharedByTile = 8;  // register tiles reuse a value that lacks a loop's axis
 
 /// The parts of a piece that run as one loop nest: each stage, and all stores together.
@@ -100,6 +100,22 @@ double parallel(const Piece& piece, const Nest& nest, const Target& target) {
   return std::min(most, std::max(1.0, groups));
 }
 
+/// Local memory for the arrays of a piece: where folds fill one, of several outer positions at
+/// once.
+uint64_t local_B(const Piece& piece) {
+  uint64_t kept_B = 0;
+  AxisSet own;
+  for (const Stage& stage : piece.stages) {
+    if (stage.placement != Placement::local) continue;
+    kept_B += uint64_t(stage.elements) * size_B(stage.accumulator);
+    for (const int axis : stage.own_axes) own.add(axis);
+  }
+  const bool folds = std::any_of(piece.stages.begin(), piece.stages.end(), [&](const Stage& s) {
+    return s.placement == Placement::reg && !(free_axes(s) & own).empty();
+  });
+  return folds ? kept_B * kTileRows : kept_B;
+}
+
 }  // namespace
 
 double op_weight(Op op) {
@@ -175,13 +191,10 @@ const char* draft_obstacle(const Draft& draft, const Target& target) {
   if (piece.axes.size() > kMaxAxes) return "too many axes";
   if (piece.stages.size() > kMaxStages) return "too many stages";
   if (draft.buffers.size() > target.max_buffers) return "too many buffers";
-  uint64_t kept_B = 0;
-  for (const Stage& stage : piece.stages)
-    if (stage.placement == Placement::local)
-      kept_B += uint64_t(stage.elements) * size_B(stage.accumulator);
+  const uint64_t kept_B = local_B(piece);
   if (kept_B > 0 && !target.is_cpu)
     return "arrays in local memory, which only a CPU's threads keep";
-  if (kept_B > target.local_B / kTileRows) return "arrays that do not fit in local memory";
+  if (kept_B > target.local_B) return "arrays that do not fit in local memory";
   AxisSet domain;
   for (const int axis : piece.domain) domain.add(axis);
   std::vector<AxisSet> chain;

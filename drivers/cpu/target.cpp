@@ -20,7 +20,8 @@ Target host_cpu_target(unsigned threads) {
   t.max_buffers = 1024;  // kernargs are plain memory: a sanity limit only
   const long l2_B = sysconf(_SC_LEVEL2_CACHE_SIZE);
   t.cache_B = l2_B > 0 ? static_cast<uint64_t>(l2_B) : 512 << 10;
-  t.local_B = t.cache_B / 4;  // stays near while inputs stream by
+  const long l1_B = sysconf(_SC_LEVEL1_DCACHE_SIZE);  // beyond it an array is no nearer than others
+  t.local_B = l1_B > 0 ? static_cast<uint64_t>(l1_B) : 32 << 10;
   t.has_fma = host_has_fma();
   return t;
 }
