@@ -19,7 +19,7 @@ constexpr double kHeavy = 3;
 
 // Two kernels' loop nests in one kernel share axes, so that a tile is the best for neither: keeping
 // a value instead of storing it must leave at most this part of the time.
-constexpr double kWorthKeeping = 0.95;
+constexpr double kWorthKeeping = 0.92;
 
 bool is_elementwise(Op op) {
   const OpKind kind = ir::info(op).kind;

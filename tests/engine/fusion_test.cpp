@@ -24,11 +24,13 @@ size_t kernels(const std::vector<Tensor>& tensors) {
   return engine::executable_for(view_graph(roots), default_device(), in_place)->plan.steps.size();
 }
 
-/// The plan for a target with so much local memory.
+/// The plan for a CPU with so much local memory; what else costs depend on is fixed.
 Plan plan_for(const Tensor& tensor, uint64_t local_B) {
   const ir::Node* root = detail::value(tensor).get();
   Target target = default_device()->target();
   target.local_B = local_B;
+  target.parallelism = 2;
+  target.vector_B = 32;
   return schedule(import_graph(view_graph(std::span(&root, 1))), target, {false, {0}});
 }
 
@@ -66,7 +68,6 @@ TEST_CASE("element-wise chains are one kernel however long and however they move
 TEST_CASE("a product of products keeps a row of the inner one where that fits, else stores it") {
   const Tensor a = input({40, 40}), b = input({40, 40}), c = input({40, 40});
   const Tensor product = a.matmul(b).matmul(c);
-  CHECK(kernels({product}) == 1);
   CHECK(plan_for(product, 40 * 4 * 4).steps.size() == 1);  // rows are filled four together
   CHECK(plan_for(product, 40 * 4 * 4 - 1).steps.size() == 2);
 }
