@@ -290,6 +290,7 @@ std::optional<Instruction> Disassembler::decode(std::span<const uint8_t> bytes, 
   out.size_B = static_cast<uint8_t>(size);
   std::memcpy(out.words, bytes.data(), size);
   out.name = m.instructions->getName(inst.getOpcode()).str();
+  if (out.name == "V_ILLEGAL") return std::nullopt;
   out.form = fold(out.name);
   out.suffix = fold_addressing(out.name);
   m.operands(inst, out);

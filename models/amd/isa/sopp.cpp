@@ -261,6 +261,8 @@ void instruction_cache_invalidate(Wave& w, const Op&) {
   w.memory->cache_control(w.config.id, CacheControl::icache_inv);
 }
 
+// s_delay_alu and s_waitcnt_depctr change timing only: the dependencies they name are interlocked,
+// but for errata that the compiler's hazard recogniser covers and this model does not show.
 const Row kRows[] = {
     {"S_NOP", nothing},
     {"S_CLAUSE", nothing},

@@ -50,8 +50,8 @@ F scale(F s0, F den, F num, bool& vcc) {
   }
   if (is_denorm(bits_of(den))) return std::ldexp(s0, T::kScale);
   if (tiny_inverse && tiny_quotient) {
-    vcc = true;
-    return is_den ? std::ldexp(s0, T::kScale) : s0;
+    vcc = true;  // a huge denominator goes down (the document says up, which would overflow)
+    return is_den ? std::ldexp(s0, -T::kScale) : s0;
   }
   if (tiny_inverse) return std::ldexp(s0, -T::kScale);
   if (tiny_quotient) {
@@ -138,6 +138,8 @@ F fixup(F q, F den, F num) {
   if (den == 0 || std::isinf(num)) return make(sign | infinity);
   if (std::isinf(den) || num == 0) return make(sign);
   if (exponent(num) - exponent(den) < T::kUnderflow) return make(sign);
+  // The steps before overflow to infinities and their NaN only where the quotient does.
+  if (std::isnan(q)) return make(sign | infinity);
   return make(sign | (bits_of(q) & ~kSign));
 }
 

@@ -141,6 +141,7 @@ void mad64(Wave& w, const Op& op) {
   Poison poison;
   const Input<u32> a(InputArguments{w, op, 0, active, poison});
   const Input<u32> b(InputArguments{w, op, 1, active, poison});
+  const Poison factors = poison;
   const Input<u64> c(InputArguments{w, op, 2, active, poison});
   u64 out[kMaxLanes], carries = 0;
   for (unsigned l = 0; l < w.lanes; ++l) {
@@ -158,7 +159,18 @@ void mad64(Wave& w, const Op& op) {
     out[l] = sum;
     carries |= u64(over) << l;
   }
-  commit<u64>(w, op, out, active, poison);
+  // The low half does not depend on the high half of the addend, which compilers leave undefined.
+  u32 words[2][kMaxLanes];
+  for (unsigned l = 0; l < w.lanes; ++l) {
+    words[0][l] = static_cast<u32>(out[l]);
+    words[1][l] = static_cast<u32>(out[l] >> 32);
+  }
+  Poison low = factors, own;
+  LaneWords space;
+  fetch_words(w, op, 2, 0, active, space, own);
+  add_word_poison(low, own);
+  commit_words(w, op, op.dst, 0, words[0], active, low);
+  commit_words(w, op, op.dst, 1, words[1], active, poison);
   commit_mask(w, op.sdst, carries, active, poison);
 }
 

@@ -23,7 +23,7 @@ class Operands {
     rows_per_register = w.lanes / kSize;
     c_regs = kSize / rows_per_register;
     if (op.src[2].kind == Operand::Kind::vgpr)
-      for (unsigned r = 0; r < c_regs; ++r) poisoned |= w.vpoison[op.src[2].reg + r].any() != 0;
+      for (unsigned r = 0; r < c_regs; ++r) poisoned |= (w.vpoison[op.src[2].reg + r].any() & w.lane_mask) != 0;
   }
   Wave& w;
   const Op& op;
@@ -49,7 +49,7 @@ class Operands {
   void read_ab(unsigned s, unsigned regs) {
     for (unsigned r = 0; r < regs; ++r) {
       const u32* words = w.vreg(op.src[s].reg + r);
-      poisoned |= w.vpoison[op.src[s].reg + r].any() != 0;
+      poisoned |= (w.vpoison[op.src[s].reg + r].any() & w.lane_mask) != 0;
       for (unsigned l = 0; l < w.lanes; ++l) {
         if (l < kSize) {
           ab[s][l][r] = words[l];

@@ -82,7 +82,7 @@ Wave::Wave(const WaveConfig& c)
   const size_t count = size_t(c.vgprs) * lanes;
   vgprs_.reset(new (std::align_val_t(64)) uint32_t[count]);
   std::fill_n(vgprs_.get(), count, 0xdeadbeefu);
-  vpoison.assign(c.vgprs, {~0ull, ~0ull});
+  vpoison.assign(c.vgprs, {lane_mask, lane_mask});
   vpending.assign(c.vgprs, 0);
   std::fill_n(spoison, kScalarRegCount, ~0u);
   std::fill_n(sgprs, kScalarRegCount, 0xdeadbeefu);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "isa_harness.h"
+#include "tests/models/amd/isa_harness.h"
 
 #include <llvm/MC/MCAsmBackend.h>
 #include <llvm/MC/MCAsmInfo.h>
@@ -69,8 +69,7 @@ std::vector<uint8_t> assemble_with(std::string_view target, const std::string& f
     std::unique_ptr<llvm::MCCodeEmitter> emitter(llvm->createMCCodeEmitter(*instructions, context));
     std::unique_ptr<llvm::MCObjectWriter> writer = backend->createObjectWriter(out);
     std::unique_ptr<llvm::MCStreamer> streamer(llvm->createMCObjectStreamer(
-        triple, context, std::move(backend), std::move(writer), std::move(emitter), *subtarget, false,
-        false, false));
+        triple, context, std::move(backend), std::move(writer), std::move(emitter), *subtarget));
     std::unique_ptr<llvm::MCAsmParser> parser(
         llvm::createMCAsmParser(sources, context, *streamer, *info));
     std::unique_ptr<llvm::MCTargetAsmParser> target_parser(
@@ -84,15 +83,16 @@ std::vector<uint8_t> assemble_with(std::string_view target, const std::string& f
 }  // namespace
 
 std::vector<uint8_t> assemble(std::string_view target, unsigned lanes, const std::string& text) {
-  const std::string features = lanes == 32 ? "+wavefrontsize32,-wavefrontsize64"
-                                           : "-wavefrontsize32,+wavefrontsize64";
+  const std::string features =
+      lanes == 32 ? "+wavefrontsize32,-wavefrontsize64" : "-wavefrontsize32,+wavefrontsize64";
   const tiny::ElfObject object(assemble_with(target, features, text));
   const auto contents = object.contents(*object.find_section(".text"));
   return {contents.begin(), contents.end()};
 }
 
-std::vector<uint8_t> assemble_object(std::string_view target, const std::string& text) {
-  return assemble_with(target, "", text);
+std::vector<uint8_t> assemble_object(std::string_view target, const std::string& text,
+                                     const std::string& features) {
+  return assemble_with(target, features, text);
 }
 
 // ---- memory
@@ -263,10 +263,12 @@ Program::Program(std::string_view t, std::vector<uint8_t> bytes) : target(t), ca
     const uint64_t value = base[s.section] + s.value + static_cast<uint64_t>(r.addend) - place;
     constexpr uint32_t kRel32 = 4, kRel64 = 5, kRel32Lo = 10, kRel32Hi = 11;
     const uint32_t half = static_cast<uint32_t>(r.type == kRel32Hi ? value >> 32 : value);
-    if (r.type == kRel64) std::memcpy(image.data() + place, &value, 8);
+    if (r.type == kRel64)
+      std::memcpy(image.data() + place, &value, 8);
     else if (r.type == kRel32 || r.type == kRel32Lo || r.type == kRel32Hi)
       std::memcpy(image.data() + place, &half, 4);
-    else throw std::runtime_error("test meets a relocation it does not know");
+    else
+      throw std::runtime_error("test meets a relocation it does not know");
   }
   for (const tiny::ElfSymbol& s : object.symbols()) {
     if (!s.name.ends_with(".kd") || s.section == tiny::kElfUndefined) continue;
@@ -376,10 +378,13 @@ void Program::run_group(const Kernel& k, std::array<unsigned, 3> id, std::array<
       for (;;) {
         const Stop stop = cache.run(*all[n], 10'000'000);
         if (stop.reason == StopReason::message || stop.reason == StopReason::yield) continue;
-        if (stop.reason == StopReason::barrier) ++waiting;
-        else if (stop.reason == StopReason::end) done[n] = true, --left, instructions += all[n]->instructions;
-        else throw std::runtime_error(stop.reason == StopReason::fault ? stop.fault.message()
-                                                                       : "the kernel does not end");
+        if (stop.reason == StopReason::barrier)
+          ++waiting;
+        else if (stop.reason == StopReason::end)
+          done[n] = true, --left, instructions += all[n]->instructions;
+        else
+          throw std::runtime_error(stop.reason == StopReason::fault ? stop.fault.message()
+                                                                    : "the kernel does not end");
         break;
       }
     }
@@ -391,10 +396,11 @@ void Program::run_group(const Kernel& k, std::array<unsigned, 3> id, std::array<
 
 uint32_t some32(std::mt19937_64& random, unsigned i) {
   static constexpr uint32_t kEdges[] = {
-      0, 0x80000000u, 1, 0xffffffffu, 0x7fffffffu, 0x3f800000u, 0xbf800000u, 0x7f800000u, 0xff800000u,
-      0x7fc00000u, 0x7f800001u, 0x00000001u, 0x007fffffu, 0x00800000u, 0x7f7fffffu, 0xff7fffffu,
-      0x80000001u, 0x807fffffu, 0x3f000000u, 0x4b000000u, 0x4effffffu, 0x4f000000u, 0x4f800000u,
-      0xcf000000u, 0x33800000u, 0x0000ffffu, 0xffff0000u, 0x3effffffu, 0x40490fdbu, 0x437f0000u};
+      0,           0x80000000u, 1,           0xffffffffu, 0x7fffffffu, 0x3f800000u,
+      0xbf800000u, 0x7f800000u, 0xff800000u, 0x7fc00000u, 0x7f800001u, 0x00000001u,
+      0x007fffffu, 0x00800000u, 0x7f7fffffu, 0xff7fffffu, 0x80000001u, 0x807fffffu,
+      0x3f000000u, 0x4b000000u, 0x4effffffu, 0x4f000000u, 0x4f800000u, 0xcf000000u,
+      0x33800000u, 0x0000ffffu, 0xffff0000u, 0x3effffffu, 0x40490fdbu, 0x437f0000u};
   const uint64_t r = random();
   constexpr unsigned kCount = sizeof kEdges / sizeof kEdges[0];
   if (i % 4 == 0) return kEdges[r % kCount];
@@ -408,13 +414,32 @@ uint32_t some32(std::mt19937_64& random, unsigned i) {
 }
 
 uint64_t some64(std::mt19937_64& random, unsigned i) {
-  static constexpr uint64_t kEdges[] = {
-      0, 1ull << 63, 1, ~0ull, 0x7fffffffffffffffull, 0x3ff0000000000000ull, 0xbff0000000000000ull,
-      0x7ff0000000000000ull, 0xfff0000000000000ull, 0x7ff8000000000000ull, 0x7ff0000000000001ull,
-      0x000fffffffffffffull, 0x0010000000000000ull, 0x7fefffffffffffffull, 0x8000000000000001ull,
-      0x41dfffffffc00000ull, 0x41e0000000000000ull, 0xc1e0000000000000ull, 0x3fe0000000000000ull,
-      0x4330000000000000ull, 0xffffffffull, 0x47efffffe0000000ull, 0x47effffff0000000ull,
-      0x36a0000000000000ull, 0x3690000000000000ull, 0x380fffffe0000000ull};
+  static constexpr uint64_t kEdges[] = {0,
+                                        1ull << 63,
+                                        1,
+                                        ~0ull,
+                                        0x7fffffffffffffffull,
+                                        0x3ff0000000000000ull,
+                                        0xbff0000000000000ull,
+                                        0x7ff0000000000000ull,
+                                        0xfff0000000000000ull,
+                                        0x7ff8000000000000ull,
+                                        0x7ff0000000000001ull,
+                                        0x000fffffffffffffull,
+                                        0x0010000000000000ull,
+                                        0x7fefffffffffffffull,
+                                        0x8000000000000001ull,
+                                        0x41dfffffffc00000ull,
+                                        0x41e0000000000000ull,
+                                        0xc1e0000000000000ull,
+                                        0x3fe0000000000000ull,
+                                        0x4330000000000000ull,
+                                        0xffffffffull,
+                                        0x47efffffe0000000ull,
+                                        0x47effffff0000000ull,
+                                        0x36a0000000000000ull,
+                                        0x3690000000000000ull,
+                                        0x380fffffe0000000ull};
   const uint64_t r = random();
   if (i % 4 == 0) return kEdges[r % (sizeof kEdges / sizeof kEdges[0])];
   if (i % 4 == 1) {
@@ -427,9 +452,9 @@ uint64_t some64(std::mt19937_64& random, unsigned i) {
 }
 
 uint32_t some16x2(std::mt19937_64& random, unsigned i) {
-  static constexpr uint16_t kEdges[] = {0,      0x8000, 1,      0x3ff,  0x400,  0x3c00, 0xbc00,
-                                        0x7bff, 0x7c00, 0xfc00, 0x7e00, 0x8001, 0x3800, 0x4248,
-                                        0x6400, 0x7801, 0xffff, 0x7fff};
+  static constexpr uint16_t kEdges[] = {0,      0x8000, 1,      0x3ff,  0x400,  0x3c00,
+                                        0xbc00, 0x7bff, 0x7c00, 0xfc00, 0x7e00, 0x8001,
+                                        0x3800, 0x4248, 0x6400, 0x7801, 0xffff, 0x7fff};
   const uint64_t r = random();
   constexpr unsigned kCount = sizeof kEdges / sizeof kEdges[0];
   const uint16_t lo = i % 3 == 0 ? kEdges[r % kCount] : static_cast<uint16_t>(r >> 16);

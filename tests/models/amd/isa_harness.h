@@ -23,7 +23,8 @@ using namespace tiny::models::amd;
 /// Machine code of `text`; throws std::runtime_error with the assembler's complaint.
 std::vector<uint8_t> assemble(std::string_view target, unsigned lanes, const std::string& text);
 /// An ELF object of `text`.
-std::vector<uint8_t> assemble_object(std::string_view target, const std::string& text);
+std::vector<uint8_t> assemble_object(std::string_view target, const std::string& text,
+                                     const std::string& features = "");
 
 /// Regions of memory, poisoned when made; everything else faults.
 class FlatMemory : public Memory {
@@ -96,8 +97,8 @@ class Program {
   std::string target;
   CodeCache cache;
   /// Runs the grid; throws std::runtime_error with the fault's message.
-  void launch(const std::string& name, std::array<unsigned, 3> groups, std::array<unsigned, 3> group,
-              const std::vector<uint8_t>& kernarg);
+  void launch(const std::string& name, std::array<unsigned, 3> groups,
+              std::array<unsigned, 3> group, const std::vector<uint8_t>& kernarg);
   uint64_t instructions = 0;
   Policy policy;
 

@@ -2,11 +2,11 @@
 // Every case assembles one instruction, runs it over many operands, edge values among them, and
 // compares with the host: integers in 128 bits, floats in the host's own arithmetic (correctly
 // rounded by IEEE 754), halves through runtime/base's conversions.
-#include "isa_harness.h"
+#include "tests/models/amd/isa_harness.h"
 
-#include <catch2/catch.hpp>
 #include <fmt/format.h>
 #include <rt_tiny/runtime/base/dtype.h>
+#include <catch2/catch.hpp>
 
 #include <algorithm>
 #include <bit>
@@ -24,8 +24,8 @@ using u32 = uint32_t;
 using i32 = int32_t;
 using u64 = uint64_t;
 using i64 = int64_t;
-using u128 = unsigned __int128;
-using i128 = __int128;
+__extension__ using u128 = unsigned __int128;
+__extension__ using i128 = __int128;
 
 struct In {
   u64 a, b, c, old;
@@ -79,7 +79,8 @@ std::string check(Bench& bench, const Case& test, unsigned rounds, unsigned seed
         return some32(random, i);
       };
       const unsigned pick = static_cast<unsigned>(random());
-      in[l] = {one("AA", pick), one("BB", pick >> 8), one("CC", pick >> 16), some32(random, pick >> 24)};
+      in[l] = {one("AA", pick), one("BB", pick >> 8), one("CC", pick >> 16),
+               some32(random, pick >> 24)};
       const u64 values[3] = {in[l].a, in[l].b, in[l].c};
       for (unsigned s = 0; s < 3; ++s) {
         w.set_vgpr(2 * s, l, static_cast<u32>(values[s]));
@@ -98,8 +99,8 @@ std::string check(Bench& bench, const Case& test, unsigned rounds, unsigned seed
       u64 want = test.reference(in[l]);
       if (test.result == 'h') want = (want & 0xffff) | (in[l].old & 0xffff0000u);
       if (!same(got, want, test.result))
-        return fmt::format("{}: a={:#x} b={:#x} c={:#x} gives {:#x}, expected {:#x}", test.text, in[l].a,
-                           in[l].b, in[l].c, got, want);
+        return fmt::format("{}: a={:#x} b={:#x} c={:#x} gives {:#x}, expected {:#x}", test.text,
+                           in[l].a, in[l].b, in[l].c, got, want);
     }
   }
   return "";
@@ -110,25 +111,47 @@ void check_all(Bench& bench, const std::vector<Case>& cases, unsigned rounds = 2
   for (const Case& test : cases) CHECK(check(bench, test, rounds, seed++) == "");
 }
 
-#define INT(text, expr) {text, 'i', [](const In& in) -> u64 { \
-  [[maybe_unused]] const u32 a = static_cast<u32>(in.a), b = static_cast<u32>(in.b), c = static_cast<u32>(in.c); \
-  [[maybe_unused]] const i32 sa = static_cast<i32>(a), sb = static_cast<i32>(b), sc = static_cast<i32>(c); \
-  return static_cast<u32>(expr); }}
-#define WIDE(text, expr) {text, 'i', [](const In& in) -> u64 { \
-  [[maybe_unused]] const u64 a = in.a, b = in.b, c = in.c; return static_cast<u64>(expr); }}
-#define F32(text, expr) {text, 'f', [](const In& in) -> u64 { \
-  [[maybe_unused]] const float a = f(in.a), b = f(in.b), c = f(in.c); return bits(static_cast<float>(expr)); }}
-#define F64(text, expr) {text, 'd', [](const In& in) -> u64 { \
-  [[maybe_unused]] const double a = d(in.a), b = d(in.b), c = d(in.c); return bits(static_cast<double>(expr)); }}
-#define F16(text, expr) {text, 'h', [](const In& in) -> u64 { \
-  [[maybe_unused]] const float a = h(in.a), b = h(in.b), c = h(in.c); return half(static_cast<float>(expr)); }}
-#define I16(text, expr) {text, 'h', [](const In& in) -> u64 { \
-  [[maybe_unused]] const u16 a = static_cast<u16>(in.a), b = static_cast<u16>(in.b), c = static_cast<u16>(in.c); \
-  [[maybe_unused]] const i16 sa = static_cast<i16>(a), sb = static_cast<i16>(b), sc = static_cast<i16>(c); \
-  return static_cast<u16>(expr); }}
+#define INT(text, expr)                                                                 \
+  {text, 'i', [](const In& in) -> u64 {                                                 \
+     [[maybe_unused]] const u32 a = static_cast<u32>(in.a), b = static_cast<u32>(in.b), \
+                                c = static_cast<u32>(in.c);                             \
+     [[maybe_unused]] const i32 sa = static_cast<i32>(a), sb = static_cast<i32>(b),     \
+                                sc = static_cast<i32>(c);                               \
+     return static_cast<u32>(expr);                                                     \
+   }}
+#define WIDE(text, expr)                                      \
+  {text, 'i', [](const In& in) -> u64 {                       \
+     [[maybe_unused]] const u64 a = in.a, b = in.b, c = in.c; \
+     return static_cast<u64>(expr);                           \
+   }}
+#define F32(text, expr)                                                  \
+  {text, 'f', [](const In& in) -> u64 {                                  \
+     [[maybe_unused]] const float a = f(in.a), b = f(in.b), c = f(in.c); \
+     return bits(static_cast<float>(expr));                              \
+   }}
+#define F64(text, expr)                                                   \
+  {text, 'd', [](const In& in) -> u64 {                                   \
+     [[maybe_unused]] const double a = d(in.a), b = d(in.b), c = d(in.c); \
+     return bits(static_cast<double>(expr));                              \
+   }}
+#define F16(text, expr)                                                  \
+  {text, 'h', [](const In& in) -> u64 {                                  \
+     [[maybe_unused]] const float a = h(in.a), b = h(in.b), c = h(in.c); \
+     return half(static_cast<float>(expr));                              \
+   }}
+#define I16(text, expr)                                                                 \
+  {text, 'h', [](const In& in) -> u64 {                                                 \
+     [[maybe_unused]] const u16 a = static_cast<u16>(in.a), b = static_cast<u16>(in.b), \
+                                c = static_cast<u16>(in.c);                             \
+     [[maybe_unused]] const i16 sa = static_cast<i16>(a), sb = static_cast<i16>(b),     \
+                                sc = static_cast<i16>(c);                               \
+     return static_cast<u16>(expr);                                                     \
+   }}
 
 i64 clamp(i64 v, i64 lo, i64 hi) { return v < lo ? lo : v > hi ? hi : v; }
-i64 s24(u32 v) { return static_cast<i64>(static_cast<i32>(v & 0xffffff) - (v & 0x800000 ? 0x1000000 : 0)); }
+i64 s24(u32 v) {
+  return static_cast<i64>(static_cast<i32>(v & 0xffffff) - (v & 0x800000 ? 0x1000000 : 0));
+}
 u32 highest(u32 v) {
   for (u32 n = 0; n < 32; ++n)
     if (v & (0x80000000u >> n)) return n;
@@ -185,13 +208,19 @@ F least(F a, F b, bool greatest) {
   if (std::isnan(b) && !(y & quiet)) return std::bit_cast<F>(B(y | quiet));
   if (std::isnan(a)) return b;
   if (std::isnan(b)) return a;
-  if (a == 0 && b == 0) return (std::signbit(a) || std::signbit(b)) != greatest
-                                   ? (std::signbit(a) ? a : greatest ? a : b)
-                                   : (greatest ? (std::signbit(a) ? b : a) : a);
+  if (a == 0 && b == 0)
+    return (std::signbit(a) || std::signbit(b)) != greatest
+               ? (std::signbit(a) ? a
+                  : greatest      ? a
+                                  : b)
+               : (greatest ? (std::signbit(a) ? b : a) : a);
   return greatest ? std::fmax(a, b) : std::fmin(a, b);
 }
 i32 saturated_i(double v) {
-  return std::isnan(v) ? 0 : v <= -2147483648.0 ? INT32_MIN : v >= 2147483647.0 ? INT32_MAX : static_cast<i32>(v);
+  return std::isnan(v)        ? 0
+         : v <= -2147483648.0 ? INT32_MIN
+         : v >= 2147483647.0  ? INT32_MAX
+                              : static_cast<i32>(v);
 }
 u32 saturated_u(double v) {
   return std::isnan(v) || v <= 0 ? 0 : v >= 4294967295.0 ? UINT32_MAX : static_cast<u32>(v);
@@ -199,22 +228,31 @@ u32 saturated_u(double v) {
 
 const std::vector<Case>& integer_cases() {
   static const std::vector<Case> kCases = {
-      INT("v_add_nc_u32 $D, $A, $B", a + b), INT("v_sub_nc_u32 $D, $A, $B", a - b),
+      INT("v_add_nc_u32 $D, $A, $B", a + b),
+      INT("v_sub_nc_u32 $D, $A, $B", a - b),
       INT("v_subrev_nc_u32 $D, $A, $B", b - a),
       INT("v_add_nc_u32_e64 $D, $A, $B clamp", clamp(i64(a) + b, 0, UINT32_MAX)),
       INT("v_sub_nc_u32_e64 $D, $A, $B clamp", clamp(i64(a) - b, 0, UINT32_MAX)),
-      INT("v_add_nc_i32 $D, $A, $B", a + b), INT("v_sub_nc_i32 $D, $A, $B", a - b),
+      INT("v_add_nc_i32 $D, $A, $B", a + b),
+      INT("v_sub_nc_i32 $D, $A, $B", a - b),
       INT("v_add_nc_i32 $D, $A, $B clamp", clamp(i64(sa) + sb, INT32_MIN, INT32_MAX)),
       INT("v_sub_nc_i32 $D, $A, $B clamp", clamp(i64(sa) - sb, INT32_MIN, INT32_MAX)),
-      INT("v_and_b32 $D, $A, $B", a & b), INT("v_or_b32 $D, $A, $B", a | b),
-      INT("v_xor_b32 $D, $A, $B", a ^ b), INT("v_xnor_b32 $D, $A, $B", ~(a ^ b)),
-      INT("v_not_b32 $D, $A", ~a), INT("v_mov_b32 $D, $A", a),
-      INT("v_and_or_b32 $D, $A, $B, $C", (a & b) | c), INT("v_or3_b32 $D, $A, $B, $C", a | b | c),
-      INT("v_xor3_b32 $D, $A, $B, $C", a ^ b ^ c), INT("v_xad_u32 $D, $A, $B, $C", (a ^ b) + c),
+      INT("v_and_b32 $D, $A, $B", a & b),
+      INT("v_or_b32 $D, $A, $B", a | b),
+      INT("v_xor_b32 $D, $A, $B", a ^ b),
+      INT("v_xnor_b32 $D, $A, $B", ~(a ^ b)),
+      INT("v_not_b32 $D, $A", ~a),
+      INT("v_mov_b32 $D, $A", a),
+      INT("v_and_or_b32 $D, $A, $B, $C", (a & b) | c),
+      INT("v_or3_b32 $D, $A, $B, $C", a | b | c),
+      INT("v_xor3_b32 $D, $A, $B, $C", a ^ b ^ c),
+      INT("v_xad_u32 $D, $A, $B, $C", (a ^ b) + c),
       INT("v_bfi_b32 $D, $A, $B, $C", (a & b) | (~a & c)),
-      INT("v_lshlrev_b32 $D, $A, $B", u64(b) << (a % 32)), INT("v_lshrrev_b32 $D, $A, $B", b >> (a % 32)),
+      INT("v_lshlrev_b32 $D, $A, $B", u64(b) << (a % 32)),
+      INT("v_lshrrev_b32 $D, $A, $B", b >> (a % 32)),
       INT("v_ashrrev_i32 $D, $A, $B", i64(sb) >> (a % 32)),
-      WIDE("v_lshlrev_b64 DD, $A, BB", b << (a % 64)), WIDE("v_lshrrev_b64 DD, $A, BB", b >> (a % 64)),
+      WIDE("v_lshlrev_b64 DD, $A, BB", b << (a % 64)),
+      WIDE("v_lshrrev_b64 DD, $A, BB", b >> (a % 64)),
       WIDE("v_ashrrev_i64 DD, $A, BB", static_cast<i64>(b) >> (a % 64)),
       INT("v_lshl_or_b32 $D, $A, $B, $C", (u64(a) << (b % 32)) | c),
       INT("v_lshl_add_u32 $D, $A, $B, $C", (u64(a) << (b % 32)) + c),
@@ -222,13 +260,20 @@ const std::vector<Case>& integer_cases() {
       INT("v_alignbit_b32 $D, $A, $B, $C", (u64(a) << 32 | b) >> (c % 32)),
       INT("v_alignbyte_b32 $D, $A, $B, $C", (u64(a) << 32 | b) >> (8 * (c % 4))),
       INT("v_bfe_u32 $D, $A, $B, $C", c % 32 ? a >> (b % 32) & ((1ull << (c % 32)) - 1) : 0),
-      INT("v_bfe_i32 $D, $A, $B, $C", c % 32 ? static_cast<i64>(static_cast<u64>(i64(sa) >> (b % 32)) << (64 - c % 32)) >> (64 - c % 32) : 0),
+      INT("v_bfe_i32 $D, $A, $B, $C",
+          c % 32 ? static_cast<i64>(static_cast<u64>(i64(sa) >> (b % 32)) << (64 - c % 32)) >>
+                       (64 - c % 32)
+                 : 0),
       INT("v_bfm_b32 $D, $A, $B", ((1ull << (a % 32)) - 1) << (b % 32)),
       INT("v_perm_b32 $D, $A, $B, $C", permuted(a, b, c)),
-      INT("v_bfrev_b32 $D, $A", mirrored(a)), INT("v_bcnt_u32_b32 $D, $A, $B", count(a) + b),
-      INT("v_clz_i32_u32 $D, $A", highest(a)), INT("v_ctz_i32_b32 $D, $A", lowest(a)),
-      INT("v_cls_i32 $D, $A", highest(sa < 0 ? ~a : a)), INT("v_add3_u32 $D, $A, $B, $C", a + b + c),
-      INT("v_mul_lo_u32 $D, $A, $B", u128(a) * b), INT("v_mul_hi_u32 $D, $A, $B", u128(a) * b >> 32),
+      INT("v_bfrev_b32 $D, $A", mirrored(a)),
+      INT("v_bcnt_u32_b32 $D, $A, $B", count(a) + b),
+      INT("v_clz_i32_u32 $D, $A", highest(a)),
+      INT("v_ctz_i32_b32 $D, $A", lowest(a)),
+      INT("v_cls_i32 $D, $A", highest(sa < 0 ? ~a : a)),
+      INT("v_add3_u32 $D, $A, $B, $C", a + b + c),
+      INT("v_mul_lo_u32 $D, $A, $B", u128(a) * b),
+      INT("v_mul_hi_u32 $D, $A, $B", u128(a) * b >> 32),
       INT("v_mul_hi_i32 $D, $A, $B", i128(sa) * sb >> 32),
       INT("v_mul_u32_u24 $D, $A, $B", u128(a & 0xffffff) * (b & 0xffffff)),
       INT("v_mul_i32_i24 $D, $A, $B", i128(s24(a)) * s24(b)),
@@ -236,25 +281,44 @@ const std::vector<Case>& integer_cases() {
       INT("v_mul_hi_i32_i24 $D, $A, $B", i128(s24(a)) * s24(b) >> 32),
       INT("v_mad_u32_u24 $D, $A, $B, $C", u128(a & 0xffffff) * (b & 0xffffff) + c),
       INT("v_mad_i32_i24 $D, $A, $B, $C", i128(s24(a)) * s24(b) + sc),
-      WIDE("v_mad_u64_u32 DD, vcc_lo, $A, $B, CC", u128(static_cast<u32>(a)) * static_cast<u32>(b) + c),
-      WIDE("v_mad_i64_i32 DD, vcc_lo, $A, $B, CC", i128(static_cast<i32>(a)) * static_cast<i32>(b) + static_cast<i64>(c)),
+      WIDE("v_mad_u64_u32 DD, vcc_lo, $A, $B, CC",
+           u128(static_cast<u32>(a)) * static_cast<u32>(b) + c),
+      WIDE("v_mad_i64_i32 DD, vcc_lo, $A, $B, CC",
+           i128(static_cast<i32>(a)) * static_cast<i32>(b) + static_cast<i64>(c)),
       INT("v_mad_u32_u16 $D, $A, $B, $C", u64(a & 0xffff) * (b & 0xffff) + c),
       INT("v_mad_i32_i16 $D, $A, $B, $C", i64(i16(a)) * i16(b) + sc),
-      INT("v_min_u32 $D, $A, $B", std::min(a, b)), INT("v_max_u32 $D, $A, $B", std::max(a, b)),
-      INT("v_min_i32 $D, $A, $B", std::min(sa, sb)), INT("v_max_i32 $D, $A, $B", std::max(sa, sb)),
-      INT("v_min3_u32 $D, $A, $B, $C", std::min({a, b, c})), INT("v_max3_u32 $D, $A, $B, $C", std::max({a, b, c})),
-      INT("v_med3_u32 $D, $A, $B, $C", middle(a, b, c)), INT("v_min3_i32 $D, $A, $B, $C", std::min({sa, sb, sc})),
-      INT("v_max3_i32 $D, $A, $B, $C", std::max({sa, sb, sc})), INT("v_med3_i32 $D, $A, $B, $C", middle(sa, sb, sc)),
-      INT("v_maxmin_u32 $D, $A, $B, $C", std::min(std::max(a, b), c)), INT("v_minmax_i32 $D, $A, $B, $C", std::max(std::min(sa, sb), sc)),
-      INT("v_sad_u8 $D, $A, $B, $C", absolute_sum(a, b, c, 8, false)), INT("v_msad_u8 $D, $A, $B, $C", absolute_sum(a, b, c, 8, true)),
-      INT("v_sad_u16 $D, $A, $B, $C", absolute_sum(a, b, c, 16, false)), INT("v_sad_u32 $D, $A, $B, $C", absolute_sum(a, b, c, 32, false)),
+      INT("v_min_u32 $D, $A, $B", std::min(a, b)),
+      INT("v_max_u32 $D, $A, $B", std::max(a, b)),
+      INT("v_min_i32 $D, $A, $B", std::min(sa, sb)),
+      INT("v_max_i32 $D, $A, $B", std::max(sa, sb)),
+      INT("v_min3_u32 $D, $A, $B, $C", std::min({a, b, c})),
+      INT("v_max3_u32 $D, $A, $B, $C", std::max({a, b, c})),
+      INT("v_med3_u32 $D, $A, $B, $C", middle(a, b, c)),
+      INT("v_min3_i32 $D, $A, $B, $C", std::min({sa, sb, sc})),
+      INT("v_max3_i32 $D, $A, $B, $C", std::max({sa, sb, sc})),
+      INT("v_med3_i32 $D, $A, $B, $C", middle(sa, sb, sc)),
+      INT("v_maxmin_u32 $D, $A, $B, $C", std::min(std::max(a, b), c)),
+      INT("v_minmax_i32 $D, $A, $B, $C", std::max(std::min(sa, sb), sc)),
+      INT("v_sad_u8 $D, $A, $B, $C", absolute_sum(a, b, c, 8, false)),
+      INT("v_msad_u8 $D, $A, $B, $C", absolute_sum(a, b, c, 8, true)),
+      INT("v_sad_u16 $D, $A, $B, $C", absolute_sum(a, b, c, 16, false)),
+      INT("v_sad_u32 $D, $A, $B, $C", absolute_sum(a, b, c, 32, false)),
       INT("v_sad_hi_u8 $D, $A, $B, $C", (absolute_sum(a, b, 0, 8, false) << 16) + c),
-      INT("v_cvt_i32_i16 $D, $A", i16(a)), INT("v_cvt_u32_u16 $D, $A", u16(a)),
+      INT("v_cvt_i32_i16 $D, $A", i16(a)),
+      INT("v_cvt_u32_u16 $D, $A", u16(a)),
       INT("v_cvt_pk_u16_u32 $D, $A, $B", std::min(a, 65535u) | std::min(b, 65535u) << 16),
-      INT("v_cvt_pk_i16_i32 $D, $A, $B", (clamp(sa, -32768, 32767) & 0xffff) | (clamp(sb, -32768, 32767) & 0xffff) << 16),
-      INT("v_dot4_i32_iu8 $D, $A, $B, $C neg_lo:[1,1,0]", i64(int8_t(a)) * int8_t(b) + i64(int8_t(a >> 8)) * int8_t(b >> 8) + i64(int8_t(a >> 16)) * int8_t(b >> 16) + i64(int8_t(a >> 24)) * int8_t(b >> 24) + sc),
-      INT("v_dot4_i32_iu8 $D, $A, $B, $C neg_lo:[0,1,0]", i64(uint8_t(a)) * int8_t(b) + i64(uint8_t(a >> 8)) * int8_t(b >> 8) + i64(uint8_t(a >> 16)) * int8_t(b >> 16) + i64(uint8_t(a >> 24)) * int8_t(b >> 24) + sc),
-      INT("v_dot4_u32_u8 $D, $A, $B, $C", u64(uint8_t(a)) * uint8_t(b) + u64(uint8_t(a >> 8)) * uint8_t(b >> 8) + u64(uint8_t(a >> 16)) * uint8_t(b >> 16) + u64(a >> 24) * (b >> 24) + c),
+      INT("v_cvt_pk_i16_i32 $D, $A, $B",
+          (clamp(sa, -32768, 32767) & 0xffff) | (clamp(sb, -32768, 32767) & 0xffff) << 16),
+      INT("v_dot4_i32_iu8 $D, $A, $B, $C neg_lo:[1,1,0]",
+          i64(int8_t(a)) * int8_t(b) + i64(int8_t(a >> 8)) * int8_t(b >> 8) +
+              i64(int8_t(a >> 16)) * int8_t(b >> 16) + i64(int8_t(a >> 24)) * int8_t(b >> 24) + sc),
+      INT("v_dot4_i32_iu8 $D, $A, $B, $C neg_lo:[0,1,0]",
+          i64(uint8_t(a)) * int8_t(b) + i64(uint8_t(a >> 8)) * int8_t(b >> 8) +
+              i64(uint8_t(a >> 16)) * int8_t(b >> 16) + i64(uint8_t(a >> 24)) * int8_t(b >> 24) +
+              sc),
+      INT("v_dot4_u32_u8 $D, $A, $B, $C",
+          u64(uint8_t(a)) * uint8_t(b) + u64(uint8_t(a >> 8)) * uint8_t(b >> 8) +
+              u64(uint8_t(a >> 16)) * uint8_t(b >> 16) + u64(a >> 24) * (b >> 24) + c),
       INT("v_mbcnt_lo_u32_b32 $D, 0, $B", b),
   };
   return kCases;
@@ -262,23 +326,35 @@ const std::vector<Case>& integer_cases() {
 
 const std::vector<Case>& integer16_cases() {
   static const std::vector<Case> kCases = {
-      I16("v_add_nc_u16 $D, $A, $B", a + b), I16("v_sub_nc_u16 $D, $A, $B", a - b),
+      I16("v_add_nc_u16 $D, $A, $B", a + b),
+      I16("v_sub_nc_u16 $D, $A, $B", a - b),
       I16("v_add_nc_u16 $D, $A, $B clamp", std::min(u32(a) + b, 65535u)),
       I16("v_add_nc_i16 $D, $A, $B clamp", clamp(i64(sa) + sb, -32768, 32767)),
-      I16("v_sub_nc_i16 $D, $A, $B", sa - sb), I16("v_mul_lo_u16 $D, $A, $B", u32(a) * b),
-      I16("v_mad_u16 $D, $A, $B, $C", u32(a) * b + c), I16("v_mad_i16 $D, $A, $B, $C", i64(sa) * sb + sc),
-      I16("v_lshlrev_b16 $D, $A, $B", b << (a % 16)), I16("v_lshrrev_b16 $D, $A, $B", b >> (a % 16)),
-      I16("v_ashrrev_i16 $D, $A, $B", sb >> (a % 16)), I16("v_min_u16 $D, $A, $B", std::min(a, b)),
-      I16("v_max_u16 $D, $A, $B", std::max(a, b)), I16("v_min_i16 $D, $A, $B", std::min(sa, sb)),
-      I16("v_max_i16 $D, $A, $B", std::max(sa, sb)), I16("v_med3_i16 $D, $A, $B, $C", middle(sa, sb, sc)),
-      I16("v_min3_u16 $D, $A, $B, $C", std::min({a, b, c})), I16("v_max3_i16 $D, $A, $B, $C", std::max({sa, sb, sc})),
-      I16("v_and_b16 $D, $A, $B", a & b), I16("v_or_b16 $D, $A, $B", a | b), I16("v_xor_b16 $D, $A, $B", a ^ b),
+      I16("v_sub_nc_i16 $D, $A, $B", sa - sb),
+      I16("v_mul_lo_u16 $D, $A, $B", u32(a) * b),
+      I16("v_mad_u16 $D, $A, $B, $C", u32(a) * b + c),
+      I16("v_mad_i16 $D, $A, $B, $C", i64(sa) * sb + sc),
+      I16("v_lshlrev_b16 $D, $A, $B", b << (a % 16)),
+      I16("v_lshrrev_b16 $D, $A, $B", b >> (a % 16)),
+      I16("v_ashrrev_i16 $D, $A, $B", sb >> (a % 16)),
+      I16("v_min_u16 $D, $A, $B", std::min(a, b)),
+      I16("v_max_u16 $D, $A, $B", std::max(a, b)),
+      I16("v_min_i16 $D, $A, $B", std::min(sa, sb)),
+      I16("v_max_i16 $D, $A, $B", std::max(sa, sb)),
+      I16("v_med3_i16 $D, $A, $B, $C", middle(sa, sb, sc)),
+      I16("v_min3_u16 $D, $A, $B, $C", std::min({a, b, c})),
+      I16("v_max3_i16 $D, $A, $B, $C", std::max({sa, sb, sc})),
+      I16("v_and_b16 $D, $A, $B", a & b),
+      I16("v_or_b16 $D, $A, $B", a | b),
+      I16("v_xor_b16 $D, $A, $B", a ^ b),
       I16("v_not_b16 $D, $A", ~a),
   };
   return kCases;
 }
 
-double turns(double v, double (*g)(double)) { return g((v - std::nearbyint(v)) * 2 * std::numbers::pi); }
+double turns(double v, double (*g)(double)) {
+  return g((v - std::nearbyint(v)) * 2 * std::numbers::pi);
+}
 
 const std::vector<Case>& float_cases() {
   static const std::vector<Case> kCases = {
@@ -328,46 +404,99 @@ const std::vector<Case>& float_cases() {
 
 const std::vector<Case>& half_cases() {
   static const std::vector<Case> kCases = {
-      F16("v_add_f16 $D, $A, $B", a + b), F16("v_sub_f16 $D, $A, $B", a - b), F16("v_subrev_f16 $D, $A, $B", b - a),
-      F16("v_mul_f16 $D, $A, $B", a * b), F16("v_add_f16_e64 $D, -$A, |$B|", -a + std::fabs(b)),
-      F16("v_trunc_f16 $D, $A", std::trunc(a)), F16("v_ceil_f16 $D, $A", std::ceil(a)), F16("v_floor_f16 $D, $A", std::floor(a)),
-      F16("v_rndne_f16 $D, $A", std::rint(a)), F16("v_rcp_f16 $D, $A", 1.0f / a), F16("v_sqrt_f16 $D, $A", std::sqrt(a)),
-      F16("v_cvt_f16_u16 $D, $A", static_cast<u16>(in.a)), F16("v_cvt_f16_i16 $D, $A", static_cast<i16>(in.a)),
-      {"v_cvt_u16_f16 $D, $A", 'h', [](const In& in) -> u64 { const float a = h(in.a); return std::isnan(a) || a <= 0 ? 0 : a >= 65535 ? 65535 : static_cast<u64>(a); }},
-      {"v_cvt_i16_f16 $D, $A", 'h', [](const In& in) -> u64 { const float a = h(in.a); return std::isnan(a) ? 0 : static_cast<u16>(static_cast<i16>(clamp(static_cast<i64>(std::max(-1e6f, std::min(1e6f, a))), -32768, 32767))); }},
-      {"v_fma_f16 $D, $A, $B, $C", 'h', [](const In& in) -> u64 {
+      F16("v_add_f16 $D, $A, $B", a + b),
+      F16("v_sub_f16 $D, $A, $B", a - b),
+      F16("v_subrev_f16 $D, $A, $B", b - a),
+      F16("v_mul_f16 $D, $A, $B", a * b),
+      F16("v_add_f16_e64 $D, -$A, |$B|", -a + std::fabs(b)),
+      F16("v_trunc_f16 $D, $A", std::trunc(a)),
+      F16("v_ceil_f16 $D, $A", std::ceil(a)),
+      F16("v_floor_f16 $D, $A", std::floor(a)),
+      F16("v_rndne_f16 $D, $A", std::rint(a)),
+      F16("v_rcp_f16 $D, $A", 1.0f / a),
+      F16("v_sqrt_f16 $D, $A", std::sqrt(a)),
+      F16("v_cvt_f16_u16 $D, $A", static_cast<u16>(in.a)),
+      F16("v_cvt_f16_i16 $D, $A", static_cast<i16>(in.a)),
+      {"v_cvt_u16_f16 $D, $A", 'h',
+       [](const In& in) -> u64 {
+         const float a = h(in.a);
+         return std::isnan(a) || a <= 0 ? 0 : a >= 65535 ? 65535 : static_cast<u64>(a);
+       }},
+      {"v_cvt_i16_f16 $D, $A", 'h',
+       [](const In& in) -> u64 {
+         const float a = h(in.a);
+         return std::isnan(a)
+                    ? 0
+                    : static_cast<u16>(static_cast<i16>(clamp(
+                          static_cast<i64>(std::max(-1e6f, std::min(1e6f, a))), -32768, 32767)));
+       }},
+      {"v_fma_f16 $D, $A, $B, $C", 'h',
+       [](const In& in) -> u64 {
          // float128 holds a·b + c exactly for halves.
          const __float128 r = __float128(h(in.a)) * __float128(h(in.b)) + __float128(h(in.c));
          const float near = static_cast<float>(r);
          u32 odd = std::bit_cast<u32>(near);
          if (std::isfinite(near) && __float128(near) != r && !(odd & 1))
            odd += (r > __float128(near)) == (near > 0) ? 1 : ~0u;
-         return half(std::bit_cast<float>(odd)); }},
+         return half(std::bit_cast<float>(odd));
+       }},
   };
   return kCases;
 }
 
 const std::vector<Case>& packed_cases() {
-#define P16(text, expr) {text, 'p', [](const In& in) -> u64 { u64 r = 0; for (unsigned s = 0; s < 32; s += 16) { \
-    [[maybe_unused]] const float a = h(in.a >> s), b = h(in.b >> s), c = h(in.c >> s); r |= half(expr) << s; } return r; }}
-#define PU16(text, expr) {text, 'i', [](const In& in) -> u64 { u64 r = 0; for (unsigned s = 0; s < 32; s += 16) { \
-    [[maybe_unused]] const u16 a = u16(in.a >> s), b = u16(in.b >> s), c = u16(in.c >> s); \
-    [[maybe_unused]] const i16 sa = i16(a), sb = i16(b), sc = i16(c); r |= u64(u16(expr)) << s; } return r; }}
+#define P16(text, expr)                                                                   \
+  {text, 'p', [](const In& in) -> u64 {                                                   \
+     u64 r = 0;                                                                           \
+     for (unsigned s = 0; s < 32; s += 16) {                                              \
+       [[maybe_unused]] const float a = h(in.a >> s), b = h(in.b >> s), c = h(in.c >> s); \
+       r |= half(expr) << s;                                                              \
+     }                                                                                    \
+     return r;                                                                            \
+   }}
+#define PU16(text, expr)                                                                      \
+  {text, 'i', [](const In& in) -> u64 {                                                       \
+     u64 r = 0;                                                                               \
+     for (unsigned s = 0; s < 32; s += 16) {                                                  \
+       [[maybe_unused]] const u16 a = u16(in.a >> s), b = u16(in.b >> s), c = u16(in.c >> s); \
+       [[maybe_unused]] const i16 sa = i16(a), sb = i16(b), sc = i16(c);                      \
+       r |= u64(u16(expr)) << s;                                                              \
+     }                                                                                        \
+     return r;                                                                                \
+   }}
   static const std::vector<Case> kCases = {
-      P16("v_pk_add_f16 $D, $A, $B", a + b), P16("v_pk_mul_f16 $D, $A, $B", a * b),
-      {"v_pk_mul_f16 $D, $A, $B op_sel:[1,0] op_sel_hi:[0,1] neg_lo:[1,0] neg_hi:[0,1]", 'p', [](const In& in) -> u64 {
-         return half(-h(in.a >> 16) * h(in.b)) | half(h(in.a) * -h(in.b >> 16)) << 16; }},
-      PU16("v_pk_add_u16 $D, $A, $B", a + b), PU16("v_pk_sub_u16 $D, $A, $B", a - b),
+      P16("v_pk_add_f16 $D, $A, $B", a + b),
+      P16("v_pk_mul_f16 $D, $A, $B", a * b),
+      {"v_pk_mul_f16 $D, $A, $B op_sel:[1,0] op_sel_hi:[0,1] neg_lo:[1,0] neg_hi:[0,1]", 'p',
+       [](const In& in) -> u64 {
+         return half(-h(in.a >> 16) * h(in.b)) | half(h(in.a) * -h(in.b >> 16)) << 16;
+       }},
+      PU16("v_pk_add_u16 $D, $A, $B", a + b),
+      PU16("v_pk_sub_u16 $D, $A, $B", a - b),
       PU16("v_pk_add_u16 $D, $A, $B clamp", std::min(u32(a) + b, 65535u)),
-      PU16("v_pk_add_i16 $D, $A, $B clamp", clamp(i64(sa) + sb, -32768, 32767)), PU16("v_pk_sub_i16 $D, $A, $B", sa - sb),
-      PU16("v_pk_mul_lo_u16 $D, $A, $B", u32(a) * b), PU16("v_pk_mad_u16 $D, $A, $B, $C", u32(a) * b + c),
-      PU16("v_pk_mad_i16 $D, $A, $B, $C", i64(sa) * sb + sc), PU16("v_pk_min_u16 $D, $A, $B", std::min(a, b)),
-      PU16("v_pk_max_u16 $D, $A, $B", std::max(a, b)), PU16("v_pk_min_i16 $D, $A, $B", std::min(sa, sb)),
-      PU16("v_pk_max_i16 $D, $A, $B", std::max(sa, sb)), PU16("v_pk_lshlrev_b16 $D, $A, $B", b << (a % 16)),
-      PU16("v_pk_lshrrev_b16 $D, $A, $B", b >> (a % 16)), PU16("v_pk_ashrrev_i16 $D, $A, $B", sb >> (a % 16)),
-      {"v_pack_b32_f16 $D, $A, -$B op_sel:[1,0,0]", 'i', [](const In& in) -> u64 { return (in.a >> 16 & 0xffff) | ((in.b & 0xffff) ^ 0x8000) << 16; }},
-      {"v_fma_mix_f32 $D, $A, $B, $C op_sel:[1,0,0] op_sel_hi:[1,1,1]", 'f', [](const In& in) -> u64 { return bits(std::fma(h(in.a >> 16), h(in.b), h(in.c))); }},
-      {"v_dot2_f32_f16 $D, $A, $B, 0", 'f', [](const In& in) -> u64 { return bits(static_cast<float>(double(h(in.a)) * h(in.b) + double(h(in.a >> 16)) * h(in.b >> 16))); }},
+      PU16("v_pk_add_i16 $D, $A, $B clamp", clamp(i64(sa) + sb, -32768, 32767)),
+      PU16("v_pk_sub_i16 $D, $A, $B", sa - sb),
+      PU16("v_pk_mul_lo_u16 $D, $A, $B", u32(a) * b),
+      PU16("v_pk_mad_u16 $D, $A, $B, $C", u32(a) * b + c),
+      PU16("v_pk_mad_i16 $D, $A, $B, $C", i64(sa) * sb + sc),
+      PU16("v_pk_min_u16 $D, $A, $B", std::min(a, b)),
+      PU16("v_pk_max_u16 $D, $A, $B", std::max(a, b)),
+      PU16("v_pk_min_i16 $D, $A, $B", std::min(sa, sb)),
+      PU16("v_pk_max_i16 $D, $A, $B", std::max(sa, sb)),
+      PU16("v_pk_lshlrev_b16 $D, $A, $B", b << (a % 16)),
+      PU16("v_pk_lshrrev_b16 $D, $A, $B", b >> (a % 16)),
+      PU16("v_pk_ashrrev_i16 $D, $A, $B", sb >> (a % 16)),
+      {"v_pack_b32_f16 $D, $A, -$B op_sel:[1,0,0]", 'i',
+       [](const In& in) -> u64 {
+         return (in.a >> 16 & 0xffff) | ((in.b & 0xffff) ^ 0x8000) << 16;
+       }},
+      {"v_fma_mix_f32 $D, $A, $B, $C op_sel:[1,0,0] op_sel_hi:[1,1,1]", 'f',
+       [](const In& in) -> u64 { return bits(std::fma(h(in.a >> 16), h(in.b), h(in.c))); }},
+      {"v_dot2_f32_f16 $D, $A, $B, 0", 'f',
+       [](const In& in) -> u64 {
+         return bits(static_cast<float>(double(h(in.a)) * h(in.b) +
+                                        double(h(in.a >> 16)) * h(in.b >> 16) + 0.0));
+       }},
   };
   return kCases;
 }
@@ -405,16 +534,27 @@ TEST_CASE("packed instructions work on both halves with their modifiers") {
 TEST_CASE("gfx1030 spells the same arithmetic") {
   Bench bench("gfx1030");
   const std::vector<Case> cases = {
-      INT("v_add_nc_u32 $D, $A, $B", a + b), INT("v_ffbh_u32 $D, $A", highest(a)), INT("v_ffbl_b32 $D, $A", lowest(a)),
-      F32("v_fma_f32 $D, $A, $B, $C", std::fma(a, b, c)), F32("v_mul_legacy_f32 $D, $A, $B", a == 0 || b == 0 ? 0 : a * b),
-      INT("v_add_nc_u32_sdwa $D, $A, $B dst_sel:DWORD dst_unused:UNUSED_PAD src0_sel:BYTE_1 src1_sel:WORD_1", (a >> 8 & 255) + (b >> 16)),
-      {"v_add_nc_u32_sdwa $D, sext($A), $B dst_sel:WORD_1 dst_unused:UNUSED_PRESERVE src0_sel:BYTE_0 src1_sel:DWORD", 'i',
-       [](const In& in) -> u64 { return (in.old & 0xffff) | ((static_cast<u32>(int8_t(in.a)) + in.b) & 0xffff) << 16; }},
+      INT("v_add_nc_u32 $D, $A, $B", a + b),
+      INT("v_ffbh_u32 $D, $A", highest(a)),
+      INT("v_ffbl_b32 $D, $A", lowest(a)),
+      F32("v_fma_f32 $D, $A, $B, $C", std::fma(a, b, c)),
+      F32("v_mul_legacy_f32 $D, $A, $B", a == 0 || b == 0 ? 0 : a * b),
+      INT("v_add_nc_u32_sdwa $D, $A, $B dst_sel:DWORD dst_unused:UNUSED_PAD src0_sel:BYTE_1 "
+          "src1_sel:WORD_1",
+          (a >> 8 & 255) + (b >> 16)),
+      {"v_add_nc_u32_sdwa $D, sext($A), $B dst_sel:WORD_1 dst_unused:UNUSED_PRESERVE "
+       "src0_sel:BYTE_0 src1_sel:DWORD",
+       'i',
+       [](const In& in) -> u64 {
+         return (in.old & 0xffff) | ((static_cast<u32>(int8_t(in.a)) + in.b) & 0xffff) << 16;
+       }},
       {"v_mov_b32_sdwa $D, $A dst_sel:BYTE_2 dst_unused:UNUSED_PAD src0_sel:BYTE_3", 'i',
        [](const In& in) -> u64 { return (in.a >> 24 & 255) << 16; }},
       {"v_mov_b32_sdwa $D, $A dst_sel:BYTE_1 dst_unused:UNUSED_SEXT src0_sel:WORD_1", 'i',
        [](const In& in) -> u64 { return static_cast<u32>(int8_t(in.a >> 16)) << 8; }},
-      F32("v_mul_f32_sdwa $D, -$A, |$B| dst_sel:DWORD dst_unused:UNUSED_PAD src0_sel:DWORD src1_sel:DWORD", -a * std::fabs(b)),
+      F32("v_mul_f32_sdwa $D, -$A, |$B| dst_sel:DWORD dst_unused:UNUSED_PAD src0_sel:DWORD "
+          "src1_sel:DWORD",
+          -a * std::fabs(b)),
   };
   check_all(bench, cases);
 }
@@ -422,8 +562,9 @@ TEST_CASE("gfx1030 spells the same arithmetic") {
 TEST_CASE("rounding modes and denormal flushing follow MODE") {
   Bench bench("gfx1100");
   std::mt19937_64 random(5);
-  bench.load("v_add_f32 v4, v0, v1\n v_mul_f32 v5, v0, v1\n v_fma_f32 v6, v0, v1, v2\n"
-             "v_cvt_f16_f32 v7, v0\n v_add_f64 v[8:9], v[10:11], v[12:13]");
+  bench.load(
+      "v_add_f32 v4, v0, v1\n v_mul_f32 v5, v0, v1\n v_fma_f32 v6, v0, v1, v2\n"
+      "v_cvt_f16_f32 v7, v0\n v_add_f64 v[8:9], v[10:11], v[12:13]");
   const int kHost[] = {FE_TONEAREST, FE_UPWARD, FE_DOWNWARD, FE_TOWARDZERO};
   for (unsigned mode = 0; mode < 4; ++mode) {
     for (unsigned round = 0; round < 16; ++round) {
@@ -431,8 +572,15 @@ TEST_CASE("rounding modes and denormal flushing follow MODE") {
       w.mode.round32 = w.mode.round64 = static_cast<uint8_t>(mode);
       for (unsigned r = 0; r < 14; ++r)
         for (unsigned l = 0; l < 32; ++l)
-          w.set_vgpr(r, l, r >= 10 && r % 2 ? static_cast<u32>(some64(random, 1) >> 32) : some32(random, l));
-      Wave before = [&] { Wave copy(bench.config); for (unsigned r = 0; r < 14; ++r) for (unsigned l = 0; l < 32; ++l) copy.set_vgpr(r, l, w.vgpr(r, l)); return copy; }();
+          w.set_vgpr(
+              r, l,
+              r >= 10 && r % 2 ? static_cast<u32>(some64(random, 1) >> 32) : some32(random, l));
+      Wave before = [&] {
+        Wave copy(bench.config);
+        for (unsigned r = 0; r < 14; ++r)
+          for (unsigned l = 0; l < 32; ++l) copy.set_vgpr(r, l, w.vgpr(r, l));
+        return copy;
+      }();
       REQUIRE(bench.run().reason == StopReason::end);
       for (unsigned l = 0; l < 32; ++l) {
         std::fesetround(kHost[mode]);
@@ -479,8 +627,10 @@ TEST_CASE("transcendental functions are within one unit in the last place, denor
       {"v_sqrt_f32", [](double x) { return std::sqrt(x); }, 1e-30, 1e30},
       {"v_exp_f32", [](double x) { return std::exp2(x); }, -120, 120},
       {"v_log_f32", [](double x) { return std::log2(x); }, 1e-30, 1e30},
-      {"v_sin_f32", [](double x) { return turns(x, [](double t) { return std::sin(t); }); }, -200, 200},
-      {"v_cos_f32", [](double x) { return turns(x, [](double t) { return std::cos(t); }); }, -200, 200}};
+      {"v_sin_f32", [](double x) { return turns(x, [](double t) { return std::sin(t); }); }, -200,
+       200},
+      {"v_cos_f32", [](double x) { return turns(x, [](double t) { return std::cos(t); }); }, -200,
+       200}};
   std::mt19937_64 random(11);
   for (const Function& function : kFunctions) {
     bench.load(std::string(function.name) + "_e32 v1, v0");
@@ -488,11 +638,13 @@ TEST_CASE("transcendental functions are within one unit in the last place, denor
     for (unsigned round = 0; round < 32; ++round) {
       Wave& w = bench.fresh();
       std::vector<float> x(32);
-      for (unsigned l = 0; l < 32; ++l) w.set_vgpr(0, l, static_cast<u32>(bits(x[l] = static_cast<float>(pick(random)))));
+      for (unsigned l = 0; l < 32; ++l)
+        w.set_vgpr(0, l, static_cast<u32>(bits(x[l] = static_cast<float>(pick(random)))));
       REQUIRE(bench.run().reason == StopReason::end);
       for (unsigned l = 0; l < 32; ++l) {
         const double want = function.exact(x[l]), got = f(w.vgpr(1, l));
-        const double unit = std::fabs(double(std::nextafter(static_cast<float>(want), HUGE_VALF)) - double(static_cast<float>(want)));
+        const double unit = std::fabs(double(std::nextafter(static_cast<float>(want), HUGE_VALF)) -
+                                      double(static_cast<float>(want)));
         CHECK(std::fabs(got - want) <= unit);
       }
     }
@@ -510,7 +662,8 @@ TEST_CASE("the division sequence is correctly rounded") {
       "v_div_scale_f32 v10, null, v1, v1, v0\n v_div_scale_f32 v11, vcc_lo, v0, v1, v0\n"
       "v_rcp_f32 v12, v10\n v_fma_f32 v13, -v10, v12, 1.0\n v_fma_f32 v12, v13, v12, v12\n"
       "v_mul_f32 v13, v11, v12\n v_fma_f32 v14, -v10, v13, v11\n v_fma_f32 v13, v14, v12, v13\n"
-      "v_fma_f32 v10, -v10, v13, v11\n v_div_fmas_f32 v10, v10, v12, v13\n v_div_fixup_f32 v4, v10, v1, v0\n";
+      "v_fma_f32 v10, -v10, v13, v11\n v_div_fmas_f32 v10, v10, v12, v13\n v_div_fixup_f32 v4, "
+      "v10, v1, v0\n";
   Bench bench("gfx1100");
   bench.load(kDivide32);
   std::mt19937_64 random(3);
@@ -524,14 +677,19 @@ TEST_CASE("the division sequence is correctly rounded") {
     REQUIRE(bench.run().reason == StopReason::end);
     for (unsigned l = 0; l < 32; ++l)
       if (!same(w.vgpr(4, l), bits(f(a[l]) / f(b[l])), 'f'))
-        FAIL_CHECK(fmt::format("{:#x} / {:#x} = {:#x}, not {:#x}", a[l], b[l], bits(f(a[l]) / f(b[l])), w.vgpr(4, l)));
+        FAIL_CHECK(fmt::format("{:#x} / {:#x} = {:#x}, not {:#x}", a[l], b[l],
+                               bits(f(a[l]) / f(b[l])), w.vgpr(4, l)));
   }
   const char* kDivide64 =
       "v_div_scale_f64 v[10:11], null, v[2:3], v[2:3], v[0:1]\n v_rcp_f64 v[12:13], v[10:11]\n"
-      "v_fma_f64 v[14:15], -v[10:11], v[12:13], 1.0\n v_fma_f64 v[12:13], v[12:13], v[14:15], v[12:13]\n"
-      "v_fma_f64 v[14:15], -v[10:11], v[12:13], 1.0\n v_fma_f64 v[12:13], v[12:13], v[14:15], v[12:13]\n"
-      "v_div_scale_f64 v[14:15], vcc_lo, v[0:1], v[2:3], v[0:1]\n v_mul_f64 v[16:17], v[14:15], v[12:13]\n"
-      "v_fma_f64 v[10:11], -v[10:11], v[16:17], v[14:15]\n v_div_fmas_f64 v[10:11], v[10:11], v[12:13], v[16:17]\n"
+      "v_fma_f64 v[14:15], -v[10:11], v[12:13], 1.0\n v_fma_f64 v[12:13], v[12:13], v[14:15], "
+      "v[12:13]\n"
+      "v_fma_f64 v[14:15], -v[10:11], v[12:13], 1.0\n v_fma_f64 v[12:13], v[12:13], v[14:15], "
+      "v[12:13]\n"
+      "v_div_scale_f64 v[14:15], vcc_lo, v[0:1], v[2:3], v[0:1]\n v_mul_f64 v[16:17], v[14:15], "
+      "v[12:13]\n"
+      "v_fma_f64 v[10:11], -v[10:11], v[16:17], v[14:15]\n v_div_fmas_f64 v[10:11], v[10:11], "
+      "v[12:13], v[16:17]\n"
       "v_div_fixup_f64 v[4:5], v[10:11], v[2:3], v[0:1]\n";
   bench.load(kDivide64);
   for (unsigned round = 0; round < 512; ++round) {
@@ -546,7 +704,8 @@ TEST_CASE("the division sequence is correctly rounded") {
     REQUIRE(bench.run().reason == StopReason::end);
     for (unsigned l = 0; l < 32; ++l) {
       const u64 got = w.vgpr(4, l) | u64(w.vgpr(5, l)) << 32, want = bits(d(a[l]) / d(b[l]));
-      if (!same(got, want, 'd')) FAIL_CHECK(fmt::format("{:#x} / {:#x} = {:#x}, not {:#x}", a[l], b[l], want, got));
+      if (!same(got, want, 'd'))
+        FAIL_CHECK(fmt::format("{:#x} / {:#x} = {:#x}, not {:#x}", a[l], b[l], want, got));
     }
   }
 }
@@ -558,16 +717,23 @@ TEST_CASE("compares give a lane mask, zero in inactive lanes") {
     const char* name;
     bool (*fn)(float, float);
   };
-  const Compare kCompares[] = {
-      {"lt", [](float a, float b) { return a < b; }}, {"eq", [](float a, float b) { return a == b; }},
-      {"le", [](float a, float b) { return a <= b; }}, {"gt", [](float a, float b) { return a > b; }},
-      {"lg", [](float a, float b) { return a < b || a > b; }}, {"ge", [](float a, float b) { return a >= b; }},
-      {"o", [](float a, float b) { return !std::isunordered(a, b); }}, {"u", [](float a, float b) { return std::isunordered(a, b); }},
-      {"nge", [](float a, float b) { return !(a >= b); }}, {"nlg", [](float a, float b) { return !(a < b || a > b); }},
-      {"ngt", [](float a, float b) { return !(a > b); }}, {"nle", [](float a, float b) { return !(a <= b); }},
-      {"neq", [](float a, float b) { return a != b; }}, {"nlt", [](float a, float b) { return !(a < b); }}};
+  const Compare kCompares[] = {{"lt", [](float a, float b) { return a < b; }},
+                               {"eq", [](float a, float b) { return a == b; }},
+                               {"le", [](float a, float b) { return a <= b; }},
+                               {"gt", [](float a, float b) { return a > b; }},
+                               {"lg", [](float a, float b) { return a < b || a > b; }},
+                               {"ge", [](float a, float b) { return a >= b; }},
+                               {"o", [](float a, float b) { return !std::isunordered(a, b); }},
+                               {"u", [](float a, float b) { return std::isunordered(a, b); }},
+                               {"nge", [](float a, float b) { return !(a >= b); }},
+                               {"nlg", [](float a, float b) { return !(a < b || a > b); }},
+                               {"ngt", [](float a, float b) { return !(a > b); }},
+                               {"nle", [](float a, float b) { return !(a <= b); }},
+                               {"neq", [](float a, float b) { return a != b; }},
+                               {"nlt", [](float a, float b) { return !(a < b); }}};
   for (const Compare& compare : kCompares) {
-    bench.load(fmt::format("v_cmp_{}_f32_e64 s4, v0, -v1\n v_cmpx_{}_f32_e32 v0, v1", compare.name, compare.name));
+    bench.load(fmt::format("v_cmp_{}_f32_e64 s4, v0, -v1\n v_cmpx_{}_f32_e32 v0, v1", compare.name,
+                           compare.name));
     for (unsigned round = 0; round < 8; ++round) {
       Wave& w = bench.fresh();
       const u32 exec = static_cast<u32>(random());
@@ -585,11 +751,15 @@ TEST_CASE("compares give a lane mask, zero in inactive lanes") {
       CHECK(w.exec == wantx);
     }
   }
-  bench.load("v_cmp_class_f32_e64 s4, v0, 0x3\n v_cmp_class_f32_e64 s5, v0, 0x204\n v_cmp_class_f32_e64 s6, v0, v1");
+  bench.load(
+      "v_cmp_class_f32_e64 s4, v0, 0x3\n v_cmp_class_f32_e64 s5, v0, 0x204\n v_cmp_class_f32_e64 "
+      "s6, v0, v1");
   Wave& w = bench.fresh();
-  const u32 kValues[] = {0x7f800001u, 0x7fc00000u, 0x7f800000u, 0xff800000u, 0x3f800000u, 0xbf800000u, 1, 0x80000001u, 0, 0x80000000u};
+  const u32 kValues[] = {0x7f800001u, 0x7fc00000u, 0x7f800000u, 0xff800000u, 0x3f800000u,
+                         0xbf800000u, 1,           0x80000001u, 0,           0x80000000u};
   const unsigned kClass[] = {0, 1, 9, 2, 8, 3, 7, 4, 6, 5};
-  for (unsigned l = 0; l < 32; ++l) w.set_vgpr(0, l, kValues[l % 10]), w.set_vgpr(1, l, 1u << kClass[l % 10]);
+  for (unsigned l = 0; l < 32; ++l)
+    w.set_vgpr(0, l, kValues[l % 10]), w.set_vgpr(1, l, 1u << kClass[l % 10]);
   REQUIRE(bench.run().reason == StopReason::end);
   CHECK((w.sgpr(4) & 0x3ff) == 3);
   CHECK((w.sgpr(5) & 0x3ff) == 0xc);
@@ -604,49 +774,136 @@ TEST_CASE("the scalar unit agrees with the host, SCC included") {
   };
   auto s32 = [](u64 v) { return static_cast<i32>(v); };
   const std::vector<Scalar> kCases = {
-      {"s_add_u32 s8, s0, s2", true, [](u64 a, u64 b, bool) { return std::pair{u64(u32(a + b)), (u32(a) + u64(u32(b))) >> 32 != 0}; }},
-      {"s_addc_u32 s8, s0, s2", true, [](u64 a, u64 b, bool c) { return std::pair{u64(u32(a + b + c)), (u32(a) + u64(u32(b)) + c) >> 32 != 0}; }},
-      {"s_sub_u32 s8, s0, s2", true, [](u64 a, u64 b, bool) { return std::pair{u64(u32(a - b)), u32(a) < u32(b)}; }},
-      {"s_subb_u32 s8, s0, s2", true, [](u64 a, u64 b, bool c) { return std::pair{u64(u32(a - b - c)), u64(u32(a)) < u64(u32(b)) + c}; }},
-      {"s_add_i32 s8, s0, s2", true, [=](u64 a, u64 b, bool) { const i64 r = i64(s32(a)) + s32(b); return std::pair{u64(u32(r)), r != i32(r)}; }},
-      {"s_sub_i32 s8, s0, s2", true, [=](u64 a, u64 b, bool) { const i64 r = i64(s32(a)) - s32(b); return std::pair{u64(u32(r)), r != i32(r)}; }},
-      {"s_mul_i32 s8, s0, s2", false, [](u64 a, u64 b, bool) { return std::pair{u64(u32(a * b)), false}; }},
-      {"s_mul_hi_u32 s8, s0, s2", false, [](u64 a, u64 b, bool) { return std::pair{u64(u32(a)) * u32(b) >> 32, false}; }},
-      {"s_mul_hi_i32 s8, s0, s2", false, [=](u64 a, u64 b, bool) { return std::pair{u64(u32(i64(s32(a)) * s32(b) >> 32)), false}; }},
-      {"s_min_i32 s8, s0, s2", true, [=](u64 a, u64 b, bool) { return std::pair{u64(u32(std::min(s32(a), s32(b)))), s32(a) < s32(b)}; }},
-      {"s_max_u32 s8, s0, s2", true, [](u64 a, u64 b, bool) { return std::pair{u64(std::max(u32(a), u32(b))), u32(a) > u32(b)}; }},
-      {"s_and_b32 s8, s0, s2", true, [](u64 a, u64 b, bool) { return std::pair{u64(u32(a & b)), u32(a & b) != 0}; }},
-      {"s_and_b64 s[8:9], s[0:1], s[2:3]", true, [](u64 a, u64 b, bool) { return std::pair{a & b, (a & b) != 0}; }},
-      {"s_or_b64 s[8:9], s[0:1], s[2:3]", true, [](u64 a, u64 b, bool) { return std::pair{a | b, (a | b) != 0}; }},
-      {"s_xor_b32 s8, s0, s2", true, [](u64 a, u64 b, bool) { return std::pair{u64(u32(a ^ b)), u32(a ^ b) != 0}; }},
-      {"s_and_not1_b64 s[8:9], s[0:1], s[2:3]", true, [](u64 a, u64 b, bool) { return std::pair{a & ~b, (a & ~b) != 0}; }},
-      {"s_or_not1_b32 s8, s0, s2", true, [](u64 a, u64 b, bool) { return std::pair{u64(u32(a | ~b)), u32(a | ~b) != 0}; }},
+      {"s_add_u32 s8, s0, s2", true,
+       [](u64 a, u64 b, bool) {
+         return std::pair{u64(u32(a + b)), (u32(a) + u64(u32(b))) >> 32 != 0};
+       }},
+      {"s_addc_u32 s8, s0, s2", true,
+       [](u64 a, u64 b, bool c) {
+         return std::pair{u64(u32(a + b + c)), (u32(a) + u64(u32(b)) + c) >> 32 != 0};
+       }},
+      {"s_sub_u32 s8, s0, s2", true,
+       [](u64 a, u64 b, bool) { return std::pair{u64(u32(a - b)), u32(a) < u32(b)}; }},
+      {"s_subb_u32 s8, s0, s2", true,
+       [](u64 a, u64 b, bool c) {
+         return std::pair{u64(u32(a - b - c)), u64(u32(a)) < u64(u32(b)) + c};
+       }},
+      {"s_add_i32 s8, s0, s2", true,
+       [=](u64 a, u64 b, bool) {
+         const i64 r = i64(s32(a)) + s32(b);
+         return std::pair{u64(u32(r)), r != i32(r)};
+       }},
+      {"s_sub_i32 s8, s0, s2", true,
+       [=](u64 a, u64 b, bool) {
+         const i64 r = i64(s32(a)) - s32(b);
+         return std::pair{u64(u32(r)), r != i32(r)};
+       }},
+      {"s_mul_i32 s8, s0, s2", false,
+       [](u64 a, u64 b, bool) { return std::pair{u64(u32(a * b)), false}; }},
+      {"s_mul_hi_u32 s8, s0, s2", false,
+       [](u64 a, u64 b, bool) { return std::pair{u64(u32(a)) * u32(b) >> 32, false}; }},
+      {"s_mul_hi_i32 s8, s0, s2", false,
+       [=](u64 a, u64 b, bool) { return std::pair{u64(u32(i64(s32(a)) * s32(b) >> 32)), false}; }},
+      {"s_min_i32 s8, s0, s2", true,
+       [=](u64 a, u64 b, bool) {
+         return std::pair{u64(u32(std::min(s32(a), s32(b)))), s32(a) < s32(b)};
+       }},
+      {"s_max_u32 s8, s0, s2", true,
+       [](u64 a, u64 b, bool) {
+         return std::pair{u64(std::max(u32(a), u32(b))), u32(a) > u32(b)};
+       }},
+      {"s_and_b32 s8, s0, s2", true,
+       [](u64 a, u64 b, bool) { return std::pair{u64(u32(a & b)), u32(a & b) != 0}; }},
+      {"s_and_b64 s[8:9], s[0:1], s[2:3]", true,
+       [](u64 a, u64 b, bool) { return std::pair{a & b, (a & b) != 0}; }},
+      {"s_or_b64 s[8:9], s[0:1], s[2:3]", true,
+       [](u64 a, u64 b, bool) { return std::pair{a | b, (a | b) != 0}; }},
+      {"s_xor_b32 s8, s0, s2", true,
+       [](u64 a, u64 b, bool) { return std::pair{u64(u32(a ^ b)), u32(a ^ b) != 0}; }},
+      {"s_and_not1_b64 s[8:9], s[0:1], s[2:3]", true,
+       [](u64 a, u64 b, bool) { return std::pair{a & ~b, (a & ~b) != 0}; }},
+      {"s_or_not1_b32 s8, s0, s2", true,
+       [](u64 a, u64 b, bool) { return std::pair{u64(u32(a | ~b)), u32(a | ~b) != 0}; }},
       {"s_not_b64 s[8:9], s[0:1]", true, [](u64 a, u64, bool) { return std::pair{~a, ~a != 0}; }},
-      {"s_lshl_b32 s8, s0, s2", true, [](u64 a, u64 b, bool) { const u32 r = u32(a) << (b & 31); return std::pair{u64(r), r != 0}; }},
-      {"s_lshr_b64 s[8:9], s[0:1], s2", true, [](u64 a, u64 b, bool) { const u64 r = a >> (b & 63); return std::pair{r, r != 0}; }},
-      {"s_ashr_i64 s[8:9], s[0:1], s2", true, [](u64 a, u64 b, bool) { const u64 r = u64(i64(a) >> (b & 63)); return std::pair{r, r != 0}; }},
-      {"s_bfe_u32 s8, s0, 0x70005", true, [](u64 a, u64, bool) { const u64 r = u32(a) >> 5 & 127; return std::pair{r, r != 0}; }},
-      {"s_bfe_i32 s8, s0, 0x70005", true, [](u64 a, u64, bool) { const i32 r = i32(u32(a) >> 5 << 25) >> 25; return std::pair{u64(u32(r)), r != 0}; }},
-      {"s_bcnt1_i32_b64 s8, s[0:1]", true, [](u64 a, u64, bool) { const u64 r = count(u32(a)) + count(u32(a >> 32)); return std::pair{r, r != 0}; }},
-      {"s_ctz_i32_b32 s8, s0", false, [](u64 a, u64, bool) { return std::pair{u64(lowest(u32(a))), false}; }},
-      {"s_clz_i32_u32 s8, s0", false, [](u64 a, u64, bool) { return std::pair{u64(highest(u32(a))), false}; }},
-      {"s_cls_i32 s8, s0", false, [](u64 a, u64, bool) { return std::pair{u64(highest(i32(a) < 0 ? ~u32(a) : u32(a))), false}; }},
-      {"s_brev_b32 s8, s0", false, [](u64 a, u64, bool) { return std::pair{u64(mirrored(u32(a))), false}; }},
-      {"s_abs_i32 s8, s0", true, [](u64 a, u64, bool) { const u32 r = i32(a) < 0 ? 0u - u32(a) : u32(a); return std::pair{u64(r), r != 0}; }},
-      {"s_sext_i32_i8 s8, s0", false, [](u64 a, u64, bool) { return std::pair{u64(u32(int8_t(a))), false}; }},
-      {"s_sext_i32_i16 s8, s0", false, [](u64 a, u64, bool) { return std::pair{u64(u32(i16(a))), false}; }},
-      {"s_pack_lh_b32_b16 s8, s0, s2", false, [](u64 a, u64 b, bool) { return std::pair{(a & 0xffff) | (b & 0xffff0000u), false}; }},
-      {"s_cselect_b32 s8, s0, s2", false, [](u64 a, u64 b, bool c) { return std::pair{u64(u32(c ? a : b)), false}; }},
-      {"s_lshl3_add_u32 s8, s0, s2", true, [](u64 a, u64 b, bool) { const u64 r = (u64(u32(a)) << 3) + u32(b); return std::pair{u64(u32(r)), r >> 32 != 0}; }},
-      {"s_addk_i32 s8, 0x8001", true, [](u64, u64, bool) { const i64 r = i64(0x1234) + i16(0x8001); return std::pair{u64(u32(r)), r != i32(r)}; }},
-      {"s_mulk_i32 s8, 0x8001", false, [](u64, u64, bool) { return std::pair{u64(u32(0x1234 * i64(i16(0x8001)))), false}; }},
-      {"s_movk_i32 s8, 0x8001", false, [](u64, u64, bool) { return std::pair{u64(u32(i16(0x8001))), false}; }},
-      {"s_cmp_lt_i32 s0, s2", true, [](u64 a, u64 b, bool) { return std::pair{u64(0x1234), i32(a) < i32(b)}; }},
-      {"s_cmp_ge_u32 s0, s2", true, [](u64 a, u64 b, bool) { return std::pair{u64(0x1234), u32(a) >= u32(b)}; }},
-      {"s_cmp_lg_u64 s[0:1], s[2:3]", true, [](u64 a, u64 b, bool) { return std::pair{u64(0x1234), a != b}; }},
-      {"s_cmpk_lt_u32 s0, 0x8001", true, [](u64 a, u64, bool) { return std::pair{u64(0x1234), u32(a) < 0x8001u}; }},
-      {"s_cmpk_gt_i32 s0, 0x8001", true, [](u64 a, u64, bool) { return std::pair{u64(0x1234), i32(a) > i16(0x8001)}; }},
-      {"s_bitcmp1_b32 s0, s2", true, [](u64 a, u64 b, bool) { return std::pair{u64(0x1234), (a >> (b & 31) & 1) != 0}; }},
+      {"s_lshl_b32 s8, s0, s2", true,
+       [](u64 a, u64 b, bool) {
+         const u32 r = u32(a) << (b & 31);
+         return std::pair{u64(r), r != 0};
+       }},
+      {"s_lshr_b64 s[8:9], s[0:1], s2", true,
+       [](u64 a, u64 b, bool) {
+         const u64 r = a >> (b & 63);
+         return std::pair{r, r != 0};
+       }},
+      {"s_ashr_i64 s[8:9], s[0:1], s2", true,
+       [](u64 a, u64 b, bool) {
+         const u64 r = u64(i64(a) >> (b & 63));
+         return std::pair{r, r != 0};
+       }},
+      {"s_bfe_u32 s8, s0, 0x70005", true,
+       [](u64 a, u64, bool) {
+         const u64 r = u32(a) >> 5 & 127;
+         return std::pair{r, r != 0};
+       }},
+      {"s_bfe_i32 s8, s0, 0x70005", true,
+       [](u64 a, u64, bool) {
+         const i32 r = i32(u32(a) >> 5 << 25) >> 25;
+         return std::pair{u64(u32(r)), r != 0};
+       }},
+      {"s_bcnt1_i32_b64 s8, s[0:1]", true,
+       [](u64 a, u64, bool) {
+         const u64 r = count(u32(a)) + count(u32(a >> 32));
+         return std::pair{r, r != 0};
+       }},
+      {"s_ctz_i32_b32 s8, s0", false,
+       [](u64 a, u64, bool) { return std::pair{u64(lowest(u32(a))), false}; }},
+      {"s_clz_i32_u32 s8, s0", false,
+       [](u64 a, u64, bool) { return std::pair{u64(highest(u32(a))), false}; }},
+      {"s_cls_i32 s8, s0", false,
+       [](u64 a, u64, bool) {
+         return std::pair{u64(highest(i32(a) < 0 ? ~u32(a) : u32(a))), false};
+       }},
+      {"s_brev_b32 s8, s0", false,
+       [](u64 a, u64, bool) { return std::pair{u64(mirrored(u32(a))), false}; }},
+      {"s_abs_i32 s8, s0", true,
+       [](u64 a, u64, bool) {
+         const u32 r = i32(a) < 0 ? 0u - u32(a) : u32(a);
+         return std::pair{u64(r), r != 0};
+       }},
+      {"s_sext_i32_i8 s8, s0", false,
+       [](u64 a, u64, bool) { return std::pair{u64(u32(int8_t(a))), false}; }},
+      {"s_sext_i32_i16 s8, s0", false,
+       [](u64 a, u64, bool) { return std::pair{u64(u32(i16(a))), false}; }},
+      {"s_pack_lh_b32_b16 s8, s0, s2", false,
+       [](u64 a, u64 b, bool) { return std::pair{(a & 0xffff) | (b & 0xffff0000u), false}; }},
+      {"s_cselect_b32 s8, s0, s2", false,
+       [](u64 a, u64 b, bool c) { return std::pair{u64(u32(c ? a : b)), false}; }},
+      {"s_lshl3_add_u32 s8, s0, s2", true,
+       [](u64 a, u64 b, bool) {
+         const u64 r = (u64(u32(a)) << 3) + u32(b);
+         return std::pair{u64(u32(r)), r >> 32 != 0};
+       }},
+      {"s_addk_i32 s8, 0x8001", true,
+       [](u64, u64, bool) {
+         const i64 r = i64(0x1234) + i16(0x8001);
+         return std::pair{u64(u32(r)), r != i32(r)};
+       }},
+      {"s_mulk_i32 s8, 0x8001", false,
+       [](u64, u64, bool) { return std::pair{u64(u32(0x1234 * i64(i16(0x8001)))), false}; }},
+      {"s_movk_i32 s8, 0x8001", false,
+       [](u64, u64, bool) { return std::pair{u64(u32(i16(0x8001))), false}; }},
+      {"s_cmp_lt_i32 s0, s2", true,
+       [](u64 a, u64 b, bool) { return std::pair{u64(0x1234), i32(a) < i32(b)}; }},
+      {"s_cmp_ge_u32 s0, s2", true,
+       [](u64 a, u64 b, bool) { return std::pair{u64(0x1234), u32(a) >= u32(b)}; }},
+      {"s_cmp_lg_u64 s[0:1], s[2:3]", true,
+       [](u64 a, u64 b, bool) { return std::pair{u64(0x1234), a != b}; }},
+      {"s_cmpk_lt_u32 s0, 0x8001", true,
+       [](u64 a, u64, bool) { return std::pair{u64(0x1234), u32(a) < 0x8001u}; }},
+      {"s_cmpk_gt_i32 s0, 0x8001", true,
+       [](u64 a, u64, bool) { return std::pair{u64(0x1234), i32(a) > i16(0x8001)}; }},
+      {"s_bitcmp1_b32 s0, s2", true,
+       [](u64 a, u64 b, bool) { return std::pair{u64(0x1234), (a >> (b & 31) & 1) != 0}; }},
   };
   Bench bench("gfx1100");
   std::mt19937_64 random(23);
@@ -657,23 +914,27 @@ TEST_CASE("the scalar unit agrees with the host, SCC included") {
       Wave& w = bench.fresh();
       const u64 a = some64(random, round), b = some64(random, round / 4);
       const bool c = random() & 1;
-      w.set_sgpr(0, u32(a)), w.set_sgpr(1, u32(a >> 32)), w.set_sgpr(2, u32(b)), w.set_sgpr(3, u32(b >> 32));
+      w.set_sgpr(0, u32(a)), w.set_sgpr(1, u32(a >> 32)), w.set_sgpr(2, u32(b)),
+          w.set_sgpr(3, u32(b >> 32));
       w.set_sgpr(8, 0x1234), w.set_sgpr(9, 0);
       w.scc = c, w.scc_poison = false;
       REQUIRE(bench.run().reason == StopReason::end);
       const auto [value, flag] = test.reference(a, b, c);
       const u64 got = w.sgpr(8) | (wide ? u64(w.sgpr(9)) << 32 : 0);
       if (got != value || w.scc != (test.scc ? flag : c))
-        FAIL_CHECK(fmt::format("{}: a={:#x} b={:#x} scc={} gives {:#x} scc={}, expected {:#x} scc={}", test.text, a, b, c, got, w.scc, value, flag));
+        FAIL_CHECK(
+            fmt::format("{}: a={:#x} b={:#x} scc={} gives {:#x} scc={}, expected {:#x} scc={}",
+                        test.text, a, b, c, got, w.scc, value, flag));
     }
   }
 }
 
 TEST_CASE("carries chain through VCC and scalar registers") {
   Bench bench("gfx1100");
-  bench.load("v_add_co_u32 v4, vcc_lo, v0, v2\n v_add_co_ci_u32_e32 v5, vcc_lo, v1, v3, vcc_lo\n"
-             "v_sub_co_u32 v6, s4, v0, v2\n v_sub_co_ci_u32_e64 v7, s5, v1, v3, s4\n"
-             "v_mad_u64_u32 v[8:9], s6, v0, v2, v[0:1]");
+  bench.load(
+      "v_add_co_u32 v4, vcc_lo, v0, v2\n v_add_co_ci_u32_e32 v5, vcc_lo, v1, v3, vcc_lo\n"
+      "v_sub_co_u32 v6, s4, v0, v2\n v_sub_co_ci_u32_e64 v7, s5, v1, v3, s4\n"
+      "v_mad_u64_u32 v[8:9], s6, v0, v2, v[0:1]");
   std::mt19937_64 random(29);
   for (unsigned round = 0; round < 32; ++round) {
     Wave& w = bench.fresh();
