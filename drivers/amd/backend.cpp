@@ -78,15 +78,8 @@ AmdBackend::AmdBackend(const Gpu& gpu, const AmdOptions& options)
 
 AmdBackend::~AmdBackend() {
   for (const auto& queue : queues_) monitor_->forget(queue.get());
-  relay_.reset();
-  staging_.reset();
-  queues_.clear();  // nothing runs any more
-  kernargs_.reset();
-  memory_->release(kernarg_memory_);
-  for (const auto& [value, region] : old_scratch_) memory_->release(region);
-  memory_->release(wanted_scratch_.region);
-  copy_kernel_.reset();
-  monitor_.reset();
+  relay_->abandon();  // it holds queues
+  queues_.clear();    // before the memory they use
 }
 
 void AmdBackend::open_queues(const AmdOptions& options) {
@@ -108,9 +101,10 @@ void AmdBackend::open_queues(const AmdOptions& options) {
   queues_.push_back(make_queue(Engine::compute, "compute"));
   if (no_copy_engine_.empty()) queues_.push_back(make_queue(Engine::copy, "copy"));
   setup_ = initial_registers();
-  kernarg_memory_ = memory_->require(MemoryKind::gtt_uncached, kKernargs_B, "kernel arguments");
-  kernargs_ = std::make_unique<KernargArena>(std::span(kernarg_memory_.as<uint8_t>(), kKernargs_B),
-                                             kernarg_memory_.address, queues_[0]->timeline());
+  kernarg_memory_ =
+      OwnedRegion::of(memory_, MemoryKind::gtt_uncached, kKernargs_B, "kernel arguments");
+  kernargs_ = std::make_unique<KernargArena>(std::span(kernarg_memory_->as<uint8_t>(), kKernargs_B),
+                                             kernarg_memory_->address, queues_[0]->timeline());
   context_.generation = gpu_.generation;
   context_.copy_engine = uses_copy_engine();
   context_.copy_kernel = copy_kernel_;
@@ -139,10 +133,9 @@ void AmdBackend::load_copy_kernel() {
   const auto words = copy_shader_words(*gpu_.generation);
   copy_kernel_ = std::make_shared<KernelCode>();
   copy_kernel_->name = "copy";
-  copy_kernel_->region = memory_->require(MemoryKind::gtt_uncached, kPage_B, "copy kernel");
-  copy_kernel_->memory = memory_;
-  std::memcpy(copy_kernel_->region.host, words.data(), words.size_bytes());
-  copy_kernel_->registers = copy_shader_registers(*gpu_.generation, copy_kernel_->region.address);
+  copy_kernel_->region = OwnedRegion::of(memory_, MemoryKind::gtt_uncached, kPage_B, "copy kernel");
+  std::memcpy(copy_kernel_->region->host, words.data(), words.size_bytes());
+  copy_kernel_->registers = copy_shader_registers(*gpu_.generation, copy_kernel_->region->address);
 }
 
 std::string AmdBackend::description() const {
@@ -213,12 +206,11 @@ std::shared_ptr<ProgramCode> AmdBackend::load(const Binary& binary) {
   auto code = std::make_shared<KernelCode>();
   code->name = binary.name;
   code->region =
-      memory_->require(MemoryKind::vram, object.size_B(), "code of kernel " + binary.name);
-  code->memory = memory_;
-  const std::vector<uint8_t> image = object.link(code->region.address);
-  code->registers = object.registers(image, code->region.address);
+      OwnedRegion::of(memory_, MemoryKind::vram, object.size_B(), "code of kernel " + binary.name);
+  const std::vector<uint8_t> image = object.link(code->region->address);
+  code->registers = object.registers(image, code->region->address);
   require_scratch(code->registers.scratch_B);
-  write_region(code->region, 0, image.data(), image.size());
+  write_region(*code->region, 0, image.data(), image.size());
   code_epoch_.fetch_add(1);
   return code;
 }
@@ -230,24 +222,19 @@ void AmdBackend::require_scratch(uint32_t thread_B) {
   const ScratchPlan plan = plan_scratch(
       {gpu_.generation, gpu_.compute_units, gpu_.shader_engines, gpu_.scratch_slots_per_cu},
       thread_B);
-  const Region region = memory_->require(MemoryKind::vram, plan.total_B, "scratch memory");
-  // Not in force before: nothing can be using it. Else it goes when the queue is past it.
-  if (wanted_scratch_.region.address && wanted_scratch_.region.address != scratch_address_)
-    memory_->release(wanted_scratch_.region);
-  else if (wanted_scratch_.region.address)
-    old_scratch_.emplace_back(0, wanted_scratch_.region);
-  wanted_scratch_ = {region, plan};
+  OwnedRegion region = OwnedRegion::of(memory_, MemoryKind::vram, plan.total_B, "scratch memory");
+  // What is in force goes when the queue is past it; what never was, at once.
+  if (wanted_scratch_.region->address && wanted_scratch_.region->address == scratch_address_)
+    old_scratch_.emplace_back(0, std::move(wanted_scratch_.region));
+  wanted_scratch_ = {std::move(region), plan};
 }
 
 void AmdBackend::adopt_scratch(uint64_t value) {
   std::lock_guard lock(scratch_mutex_);
   Timeline& timeline = *queues_[0]->timeline();
-  std::erase_if(old_scratch_, [&](const auto& old) {
-    const bool done = old.first && timeline.retired(old.first);
-    if (done) memory_->release(old.second);
-    return done;
-  });
-  const Region& region = wanted_scratch_.region;
+  std::erase_if(old_scratch_,
+                [&](const auto& old) { return old.first && timeline.retired(old.first); });
+  const Region& region = *wanted_scratch_.region;
   if (region.address == scratch_address_) return;
   for (auto& [until, old] : old_scratch_)
     if (until == 0) until = value;  // this submission is the first that does not use it
@@ -294,21 +281,20 @@ void AmdBackend::make_instances(AmdList& list) {
   }
   for (size_t i = 0; i < kInstances; ++i) {
     AmdList::Instance instance;
-    instance.region =
-        memory_->require(MemoryKind::gtt_uncached, std::max<uint64_t>(size_B, 1), "graph packets");
-    instance.memory = memory_;
-    instance.kernarg = instance.region.as<uint8_t>();
+    instance.region = OwnedRegion::of(memory_, MemoryKind::gtt_uncached,
+                                      std::max<uint64_t>(size_B, 1), "graph packets");
+    instance.kernarg = instance.region->as<uint8_t>();
     std::memcpy(instance.kernarg, list.kernarg.data(), list.kernarg.size());
     uint64_t at_B = align_up(list.kernarg.size(), kAlign_B);
     PatchValues values{};
-    values[static_cast<size_t>(PatchKind::kernarg)] = &instance.region.address;
+    values[static_cast<size_t>(PatchKind::kernarg)] = &instance.region->address;
     for (size_t s = 0; s < list.segments.size(); ++s) {
       const auto& words = list.segments[s].words;
-      auto* to = instance.region.as<uint32_t>(at_B);
+      auto* to = instance.region->as<uint32_t>(at_B);
       std::memcpy(to, words.data(), words.size() * 4);
       apply_patches(kernarg_patches[s], to, values);
       instance.words.push_back(to);
-      instance.addresses.push_back(instance.region.address + at_B);
+      instance.addresses.push_back(instance.region->address + at_B);
       at_B += align_up(words.size() * 4, kAlign_B);
     }
     list.instances.push_back(std::move(instance));

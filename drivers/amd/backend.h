@@ -87,7 +87,7 @@ class AmdBackend : public Backend {
   std::shared_ptr<KernelCode> copy_kernel_;
   std::unique_ptr<Staging> staging_;
   std::string no_copy_engine_;  ///< why
-  Region kernarg_memory_;
+  OwnedRegion kernarg_memory_;
   std::unique_ptr<KernargArena> kernargs_;
   EncodeContext context_;
   mutable std::unique_ptr<ClockMap> clock_;
@@ -97,13 +97,14 @@ class AmdBackend : public Backend {
   uint64_t seen_code_epoch_ = 0;
 
   struct Scratch {
-    Region region;
+    OwnedRegion region;
     ScratchPlan plan;
   };
   std::mutex scratch_mutex_;
   Scratch wanted_scratch_;
-  std::vector<std::pair<uint64_t, Region>> old_scratch_;  ///< until the compute queue passed it
-  uint64_t scratch_address_ = 0;                          ///< in force for submits
+  std::vector<std::pair<uint64_t, OwnedRegion>>
+      old_scratch_;               ///< until the compute queue passed it
+  uint64_t scratch_address_ = 0;  ///< in force for submits
   std::array<uint64_t, 2> scratch_values_{};
 
   Words setup_;  ///< registers of the next compute submission

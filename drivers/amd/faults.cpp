@@ -45,13 +45,9 @@ std::string exception_names(uint64_t mask) {
 
 Monitor::Monitor(std::shared_ptr<Kfd> kfd, uint32_t gpu_id, uint64_t hang_ns)
     : kfd_(std::move(kfd)), gpu_id_(gpu_id), hang_ns_(hang_ns) {
-  error_ = kfd_->create_event(KFD_IOC_EVENT_SIGNAL, gpu_id);
-  memory_ = kfd_->create_event(KFD_IOC_EVENT_MEMORY, gpu_id);
-  hardware_ = kfd_->create_event(KFD_IOC_EVENT_HW_EXCEPTION, gpu_id);
-}
-
-Monitor::~Monitor() {
-  for (const KfdEvent* e : {&error_, &memory_, &hardware_}) kfd_->destroy_event(*e);
+  error_ = {kfd_, kfd_->create_event(KFD_IOC_EVENT_SIGNAL, gpu_id)};
+  memory_ = {kfd_, kfd_->create_event(KFD_IOC_EVENT_MEMORY, gpu_id)};
+  hardware_ = {kfd_, kfd_->create_event(KFD_IOC_EVENT_HW_EXCEPTION, gpu_id)};
 }
 
 void Monitor::watch(HwQueue* queue) {
@@ -69,7 +65,7 @@ void Monitor::sleep(HwQueue& queue, uint64_t value, uint64_t timeout_ns) {
   const uint64_t age = queue.event_age.load(std::memory_order_acquire);
   if (queue.timeline()->retired(value)) return;
   std::array<kfd_event_data, 4> events{};
-  const uint32_t ids[] = {queue.event().id, error_.id, memory_.id, hardware_.id};
+  const uint32_t ids[] = {queue.event().id, error_->id, memory_->id, hardware_->id};
   for (size_t i = 0; i < events.size(); ++i) events[i].event_id = ids[i];
   if (kfd_->has_event_age()) events[0].signal_event_data.last_event_age = age;
   const uint32_t slice_ms = kfd_->has_event_age() ? kSliceAged_ms : kSliceAgeless_ms;

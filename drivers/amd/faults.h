@@ -24,9 +24,8 @@ std::string exception_names(uint64_t mask);
 class Monitor {
  public:
   Monitor(std::shared_ptr<Kfd>, uint32_t gpu_id, uint64_t hang_ns);
-  ~Monitor();
 
-  uint32_t error_event() const { return error_.id; }
+  uint32_t error_event() const { return error_->id; }
   void watch(HwQueue*);
   void forget(HwQueue*);
   /// A timeline's sleep: returns when its queue may have moved.
@@ -46,7 +45,7 @@ class Monitor {
   std::shared_ptr<Kfd> kfd_;
   uint32_t gpu_id_;
   uint64_t hang_ns_;
-  KfdEvent memory_, hardware_, error_;
+  OwnedEvent memory_, hardware_, error_;
   std::mutex mutex_;
   std::vector<HwQueue*> queues_;
   std::atomic<bool> dead_{false};

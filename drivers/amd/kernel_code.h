@@ -39,11 +39,7 @@ struct KernelRegisters {
 struct KernelCode : ProgramCode {
   std::string name;
   KernelRegisters registers;
-  std::shared_ptr<Memory> memory;  ///< empty where nothing runs
-  Region region;
-  ~KernelCode() override {
-    if (memory) memory->release(region);
-  }
+  OwnedRegion region;  ///< empty where nothing runs
 };
 
 }  // namespace tiny::amd

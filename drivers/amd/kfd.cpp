@@ -121,6 +121,10 @@ Kfd::Kfd() {
 
 Kfd::~Kfd() = default;
 
+OwnedEvent::~OwnedEvent() {
+  if (kfd_) kfd_->destroy_event(event_);
+}
+
 /// 0 or errno. A signal interrupts some calls; a reset in progress refuses them for a while.
 int Kfd::call(unsigned long request, void* args) const noexcept {
   constexpr int kTries = 100;

@@ -14,9 +14,12 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace tiny::amd {
+
+class Kfd;
 
 struct KfdAllocation {
   uint64_t handle = 0, mmap_offset = 0;
@@ -25,6 +28,26 @@ struct KfdAllocation {
 struct KfdEvent {
   uint32_t id = 0;
   uint64_t mailbox = 0;  ///< device address where a signal event's id is written; else 0
+};
+
+/// Destroys its event in the end. Move-only.
+class OwnedEvent {
+ public:
+  OwnedEvent() = default;
+  OwnedEvent(std::shared_ptr<Kfd> kfd, KfdEvent event) : kfd_(std::move(kfd)), event_(event) {}
+  ~OwnedEvent();
+  OwnedEvent(OwnedEvent&&) noexcept = default;
+  OwnedEvent& operator=(OwnedEvent&& other) noexcept {
+    std::swap(kfd_, other.kfd_);
+    std::swap(event_, other.event_);
+    return *this;
+  }
+  const KfdEvent& operator*() const { return event_; }
+  const KfdEvent* operator->() const { return &event_; }
+
+ private:
+  std::shared_ptr<Kfd> kfd_;
+  KfdEvent event_;
 };
 
 /// What was expected of a queue, for the message when the kernel refuses it.

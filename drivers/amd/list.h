@@ -79,19 +79,11 @@ struct AmdList : EncodedList {
 
   /// Memory of its own, twice (graphs and lists too big for a ring): submits alternate.
   struct Instance {
-    std::shared_ptr<Memory> memory;
-    Region region;
+    OwnedRegion region;
     uint8_t* kernarg = nullptr;
     std::vector<uint32_t*> words;             ///< by segment
     std::vector<uint64_t> addresses;          ///< of them
     std::array<uint64_t, kMaxQueues> last{};  ///< timeline values that retire it
-
-    Instance() = default;
-    Instance(Instance&&) noexcept = default;
-    Instance& operator=(Instance&&) noexcept = default;
-    ~Instance() {
-      if (memory) memory->release(region);
-    }
   };
   std::vector<Instance> instances;
   size_t next_instance = 0;

@@ -62,6 +62,7 @@ class Memory {
   /// "ring of the compute queue" for one of our own; empty for none.
   std::string describe(uint64_t address) const;
   Kfd& kfd() const { return *kfd_; }
+  const std::shared_ptr<Kfd>& shared_kfd() const { return kfd_; }
   uint32_t gpu_id() const { return gpu_id_; }
 
  private:
@@ -84,6 +85,40 @@ class Memory {
   mutable std::mutex mutex_;
   std::map<uint64_t, std::pair<uint64_t, std::string>> labels_;  ///< address → size, label
   std::map<uint64_t, Pinned> pinned_;                            ///< by address
+};
+
+/// A region given back at the end of its owner. Move-only.
+class OwnedRegion {
+ public:
+  OwnedRegion() = default;
+  OwnedRegion(std::shared_ptr<Memory> memory, Region region)
+      : memory_(std::move(memory)), region_(region) {}
+  /// Throws SystemError where memory is out.
+  static OwnedRegion of(const std::shared_ptr<Memory>& memory, MemoryKind kind, uint64_t size_B,
+                        const std::string& label) {
+    return {memory, memory->require(kind, size_B, label)};
+  }
+  ~OwnedRegion() { reset(); }
+  OwnedRegion(OwnedRegion&& other) noexcept
+      : memory_(std::move(other.memory_)), region_(other.region_) {}
+  OwnedRegion& operator=(OwnedRegion&& other) noexcept {
+    if (this == &other) return *this;
+    reset();
+    memory_ = std::move(other.memory_);
+    region_ = other.region_;
+    return *this;
+  }
+  void reset() noexcept {
+    if (memory_) memory_->release(region_);
+    memory_.reset();
+    region_ = {};
+  }
+  const Region& operator*() const { return region_; }
+  const Region* operator->() const { return &region_; }
+
+ private:
+  std::shared_ptr<Memory> memory_;
+  Region region_;
 };
 
 inline constexpr uint64_t kPage_B = 4096;

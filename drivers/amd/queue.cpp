@@ -31,19 +31,19 @@ uint32_t* copy_words(uint32_t* out, std::span<const uint32_t> words) {
 HwQueue::HwQueue(std::shared_ptr<Memory> memory, const Gpu& gpu, Config config, Sleep sleep)
     : memory_(std::move(memory)), config_(std::move(config)) {
   const std::string of = " of the " + config_.name + " queue";
-  ring_memory_ = memory_->require(MemoryKind::gtt_uncached, config_.ring_dw * 4, "ring" + of);
-  pointers_ = memory_->require(MemoryKind::gtt_uncached, kPage_B, "pointers" + of);
+  ring_memory_ =
+      OwnedRegion::of(memory_, MemoryKind::gtt_uncached, config_.ring_dw * 4, "ring" + of);
+  pointers_ = OwnedRegion::of(memory_, MemoryKind::gtt_uncached, kPage_B, "pointers" + of);
   control_ = std::make_shared<QueueControl>();
-  control_->memory = memory_;
-  control_->region = memory_->require(MemoryKind::gtt_uncached, kPage_B, "signals" + of);
-  std::memset(ring_memory_.host, 0, ring_memory_.size_B);
-  std::memset(pointers_.host, 0, pointers_.size_B);
-  std::memset(control_->region.host, 0, control_->region.size_B);
-  event_ = memory_->kfd().create_event(KFD_IOC_EVENT_SIGNAL, gpu.gpu_id);
-  const uint64_t words = control_->region.address;
+  control_->region = OwnedRegion::of(memory_, MemoryKind::gtt_uncached, kPage_B, "signals" + of);
+  std::memset(ring_memory_->host, 0, ring_memory_->size_B);
+  std::memset(pointers_->host, 0, pointers_->size_B);
+  std::memset(control_->region->host, 0, control_->region->size_B);
+  event_ = {memory_->shared_kfd(), memory_->kfd().create_event(KFD_IOC_EVENT_SIGNAL, gpu.gpu_id)};
+  const uint64_t words = control_->region->address;
   words_ = {words, words + kGate_B, words + kPost_B, words + kOrder_B};
   timeline_ = std::make_shared<SignalTimeline>(
-      "AMD " + config_.name, control_->region.as<SignalLine>(),
+      "AMD " + config_.name, control_->region->as<SignalLine>(),
       [this, control = control_, sleep = std::move(sleep)](uint64_t value, uint64_t timeout_ns) {
         control->sleepers.fetch_add(1);
         if (!control->closed.load()) sleep(*this, value, timeout_ns);
@@ -51,7 +51,7 @@ HwQueue::HwQueue(std::shared_ptr<Memory> memory, const Gpu& gpu, Config config, 
       });
   make_templates();
   ring_ = std::make_unique<Ring>(
-      RingConfig{.memory = {ring_memory_.as<uint32_t>(), config_.ring_dw},
+      RingConfig{.memory = {ring_memory_->as<uint32_t>(), config_.ring_dw},
                  .timeline = timeline_,
                  .fill_padding =
                      [this](std::span<uint32_t> gap) {
@@ -71,17 +71,14 @@ HwQueue::~HwQueue() {
   control_->closed.store(true);  // seq_cst, as the pair in the sleep: one of the two sees the other
   while (control_->sleepers.load()) std::this_thread::yield();
   if (doorbell_page_) ::munmap(doorbell_page_, kDoorbellPage_B);
-  for (const Region* r : {&ring_memory_, &pointers_, &end_of_pipe_, &save_area_})
-    memory_->release(*r);
-  memory_->kfd().destroy_event(event_);
 }
 
 void HwQueue::create(const Gpu& gpu) {
   kfd_ioctl_create_queue_args args{};
-  args.ring_base_address = ring_memory_.address;
-  args.ring_size = static_cast<uint32_t>(ring_memory_.size_B);
-  args.write_pointer_address = pointers_.address + kWritePointer_B;
-  args.read_pointer_address = pointers_.address + kReadPointer_B;
+  args.ring_base_address = ring_memory_->address;
+  args.ring_size = static_cast<uint32_t>(ring_memory_->size_B);
+  args.write_pointer_address = pointers_->address + kWritePointer_B;
+  args.read_pointer_address = pointers_->address + kReadPointer_B;
   args.gpu_id = gpu.gpu_id;
   args.queue_percentage = KFD_MAX_QUEUE_PERCENTAGE;
   args.queue_priority = kPriority;
@@ -90,18 +87,19 @@ void HwQueue::create(const Gpu& gpu) {
   const SaveAreaSizes save = save_area_sizes(gpu.save_area);
   if (config_.engine == Engine::compute) {
     args.queue_type = KFD_IOC_QUEUE_TYPE_COMPUTE;
-    end_of_pipe_ = memory_->require(MemoryKind::vram, kEndOfPipe_B, "end-of-pipe buffer" + of);
-    save_area_ = memory_->require(MemoryKind::gtt, save.total_B, "save area" + of);
-    args.eop_buffer_address = end_of_pipe_.address;
+    end_of_pipe_ =
+        OwnedRegion::of(memory_, MemoryKind::vram, kEndOfPipe_B, "end-of-pipe buffer" + of);
+    save_area_ = OwnedRegion::of(memory_, MemoryKind::gtt, save.total_B, "save area" + of);
+    args.eop_buffer_address = end_of_pipe_->address;
     args.eop_buffer_size = kEndOfPipe_B;
-    args.ctx_save_restore_address = save_area_.address;
+    args.ctx_save_restore_address = save_area_->address;
     args.ctx_save_restore_size = save.cwsr_B;
     args.ctl_stack_size = save.ctl_stack_B;
-    auto* header = save_area_.as<kfd_context_save_area_header>();
+    auto* header = save_area_->as<kfd_context_save_area_header>();
     std::memset(static_cast<void*>(header), 0, sizeof *header);
     header->debug_offset = save.cwsr_B * gpu.save_area.num_xcc;
     header->debug_size = save.debug_B * gpu.save_area.num_xcc;
-    header->err_payload_addr = control_->region.address + kPayload_B;
+    header->err_payload_addr = control_->region->address + kPayload_B;
     header->err_event_id = config_.error_event;
   }
   const auto& s = gpu.save_area;
@@ -116,7 +114,7 @@ void HwQueue::create(const Gpu& gpu) {
   doorbell_ = reinterpret_cast<volatile uint64_t*>(static_cast<uint8_t*>(doorbell_page_) +
                                                    args.doorbell_offset % kDoorbellPage_B);
   log_at(2, "amd/queue", "{}: queue {}, ring {:#x}, doorbell offset {:#x}", config_.name, queue_id_,
-         ring_memory_.address, args.doorbell_offset);
+         ring_memory_->address, args.doorbell_offset);
 }
 
 void HwQueue::make_templates() {
@@ -130,7 +128,7 @@ void HwQueue::make_templates() {
     pm4_wait(wait_, 0, 0);
     tail_low_at_ = put(tail_, release(words_.timeline, 0)) + pm4::RELEASE_MEM_dw::data;
     tail_high_at_ = tail_low_at_ + 1;
-    put(tail_, release_event(event_.mailbox, event_.id));
+    put(tail_, release_event(event_->mailbox, event_->id));
     return;
   }
   put(head_, sdma_invalidate());
@@ -139,13 +137,14 @@ void HwQueue::make_templates() {
   // The low half first: at a carry the counter is too small for a moment, never too large.
   tail_low_at_ = put(tail_, sdma_fence(words_.timeline, 0)) + sdma::FENCE_dw::data;
   tail_high_at_ = put(tail_, sdma_fence(words_.timeline + 4, 0)) + sdma::FENCE_dw::data;
-  put(tail_, sdma_fence(event_.mailbox, event_.id));
-  put(tail_, sdma::TRAP{.int_context = event_.id});
+  put(tail_, sdma_fence(event_->mailbox, event_->id));
+  put(tail_, sdma::TRAP{.int_context = event_->id});
 }
 
 void HwQueue::ring_doorbell(uint64_t put_dw) noexcept {
   const uint64_t value = config_.engine == Engine::compute ? put_dw : put_dw * 4;
-  std::atomic_ref(*pointers_.as<uint64_t>(kWritePointer_B)).store(value, std::memory_order_release);
+  std::atomic_ref(*pointers_->as<uint64_t>(kWritePointer_B))
+      .store(value, std::memory_order_release);
   store_fence();
   *doorbell_ = value;
 }
@@ -250,13 +249,13 @@ void HwQueue::stop() noexcept {
 }
 
 uint64_t HwQueue::exceptions() const {
-  return std::atomic_ref(*control_->region.as<uint64_t>(kPayload_B))
+  return std::atomic_ref(*control_->region->as<uint64_t>(kPayload_B))
       .load(std::memory_order_acquire);
 }
 
 uint64_t HwQueue::read_pointer_dw() const {
   const uint64_t value =
-      std::atomic_ref(*pointers_.as<uint64_t>(kReadPointer_B)).load(std::memory_order_acquire);
+      std::atomic_ref(*pointers_->as<uint64_t>(kReadPointer_B)).load(std::memory_order_acquire);
   return config_.engine == Engine::compute ? value : value / 4;
 }
 
@@ -280,7 +279,7 @@ std::string HwQueue::report() const {
     for (size_t i = 0; i < std::min<size_t>(kernels.size(), 16); ++i) out += " " + kernels[i];
   }
   const size_t mask = config_.ring_dw - 1;
-  const std::span<const uint32_t> ring(ring_memory_.as<uint32_t>(), config_.ring_dw);
+  const std::span<const uint32_t> ring(ring_memory_->as<uint32_t>(), config_.ring_dw);
   const auto words = ring.subspan(failed->begin_dw & mask, failed->end_dw - failed->begin_dw);
   constexpr size_t kLines = 48;
   std::string text = config_.engine == Engine::compute ? pm4::dump(words) : sdma::dump(words);

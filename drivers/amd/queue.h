@@ -41,11 +41,9 @@ struct RingSubmit {
 /// The page of words that packets and the host share. Outlives the queue while somebody holds its
 /// timeline.
 struct QueueControl {
-  std::shared_ptr<Memory> memory;
-  Region region;
+  OwnedRegion region;
   std::atomic<int> sleepers{0};
   std::atomic<bool> closed{false};  ///< the queue is gone: nobody may sleep for it
-  ~QueueControl() { memory->release(region); }
 };
 
 class HwQueue {
@@ -65,13 +63,13 @@ class HwQueue {
   Engine engine() const { return config_.engine; }
   const std::shared_ptr<Timeline>& timeline() const { return timeline_; }
   const QueueWords& words() const { return words_; }
-  const KfdEvent& event() const { return event_; }
+  const KfdEvent& event() const { return *event_; }
   /// Host's view of the gate and post words.
   std::atomic_ref<uint64_t> gate() const {
-    return std::atomic_ref(*control_->region.as<uint64_t>(kGate_B));
+    return std::atomic_ref(*control_->region->as<uint64_t>(kGate_B));
   }
   std::atomic_ref<uint64_t> post() const {
-    return std::atomic_ref(*control_->region.as<uint64_t>(kPost_B));
+    return std::atomic_ref(*control_->region->as<uint64_t>(kPost_B));
   }
 
   /// Can a submission with that many dwords of packets ever be written into the ring?
@@ -116,9 +114,9 @@ class HwQueue {
 
   std::shared_ptr<Memory> memory_;
   Config config_;
-  Region ring_memory_, pointers_, end_of_pipe_, save_area_;
+  OwnedRegion ring_memory_, pointers_, end_of_pipe_, save_area_;
   std::shared_ptr<QueueControl> control_;
-  KfdEvent event_;
+  OwnedEvent event_;
   QueueWords words_;
   uint32_t queue_id_ = 0;
   std::atomic<bool> running_{false};

@@ -15,7 +15,7 @@ struct SaveAreaInput {
   uint32_t array_count = 0, simd_arrays_per_engine = 0;
   uint32_t lds_size_in_kb = 64;
   /// Newer kernels say it in the node; then that is right whatever the formula gives.
-  std::optional<uint32_t> cwsr_size, ctl_stack_size;
+  std::optional<uint32_t> cwsr_size{}, ctl_stack_size{};
 };
 
 struct SaveAreaSizes {

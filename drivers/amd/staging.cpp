@@ -57,8 +57,8 @@ Staging::Staging(std::shared_ptr<Memory> memory, const Gpu& gpu, Engine engine, 
       copy_kernel_(std::move(copy_kernel)),
       setup_(std::move(first_setup)) {
   context_.generation = gpu.generation;
-  buffer_ = memory_->require(MemoryKind::gtt_uncached, 2 * kHalf_B, "staging buffer");
-  kernargs_ = memory_->require(MemoryKind::gtt_uncached, kPage_B, "staging arguments");
+  buffer_ = OwnedRegion::of(memory_, MemoryKind::gtt_uncached, 2 * kHalf_B, "staging buffer");
+  kernargs_ = OwnedRegion::of(memory_, MemoryKind::gtt_uncached, kPage_B, "staging arguments");
   queue_ = std::make_unique<HwQueue>(memory_, gpu,
                                      HwQueue::Config{.engine = engine,
                                                      .name = "staging",
@@ -73,8 +73,6 @@ Staging::Staging(std::shared_ptr<Memory> memory, const Gpu& gpu, Engine engine, 
 Staging::~Staging() {
   monitor_.forget(queue_.get());
   queue_.reset();
-  memory_->release(buffer_);
-  memory_->release(kernargs_);
 }
 
 uint64_t Staging::submit(uint64_t dst, uint64_t src, uint64_t size_B, size_t half) {
@@ -84,8 +82,8 @@ uint64_t Staging::submit(uint64_t dst, uint64_t src, uint64_t size_B, size_t hal
   } else {
     const uint64_t slot_B = half * kKernargSlot_B;
     const CopyKernargs kernargs{dst, src, size_B};
-    std::memcpy(kernargs_.as<uint8_t>(slot_B), &kernargs, sizeof kernargs);
-    words = kernel_copy(copy_kernel_->registers, kernargs_.address + slot_B, size_B);
+    std::memcpy(kernargs_->as<uint8_t>(slot_B), &kernargs, sizeof kernargs);
+    words = kernel_copy(copy_kernel_->registers, kernargs_->address + slot_B, size_B);
   }
   RingSubmit s;
   s.new_code = last_ == 0;
@@ -104,8 +102,8 @@ void Staging::write(uint64_t device, const void* src, size_t size_B) {
   for (size_t at_B = 0, half = 0; at_B < size_B; half ^= 1) {
     const size_t piece_B = std::min<size_t>(size_B - at_B, kHalf_B);
     queue_->timeline()->wait(busy[half]);
-    std::memcpy(buffer_.as<uint8_t>(half * kHalf_B), from + at_B, piece_B);
-    busy[half] = submit(device + at_B, buffer_.address + half * kHalf_B, piece_B, half);
+    std::memcpy(buffer_->as<uint8_t>(half * kHalf_B), from + at_B, piece_B);
+    busy[half] = submit(device + at_B, buffer_->address + half * kHalf_B, piece_B, half);
     at_B += piece_B;
   }
   queue_->timeline()->wait(last_);
@@ -119,31 +117,29 @@ void Staging::read(uint64_t device, void* dst, size_t size_B) {
   auto piece_B = [&](size_t i) { return std::min<size_t>(size_B - i * kHalf_B, kHalf_B); };
   auto start = [&](size_t i) {
     ready[i % 2] =
-        submit(buffer_.address + i % 2 * kHalf_B, device + i * kHalf_B, piece_B(i), i % 2);
+        submit(buffer_->address + i % 2 * kHalf_B, device + i * kHalf_B, piece_B(i), i % 2);
   };
   if (pieces) start(0);
   for (size_t i = 0; i < pieces; ++i) {
     if (i + 1 < pieces) start(i + 1);
     queue_->timeline()->wait(ready[i % 2]);
-    std::memcpy(to + i * kHalf_B, buffer_.as<uint8_t>(i % 2 * kHalf_B), piece_B(i));
+    std::memcpy(to + i * kHalf_B, buffer_->as<uint8_t>(i % 2 * kHalf_B), piece_B(i));
   }
 }
 
 std::string Staging::self_test(uint64_t timeout_ns) {
   constexpr size_t kBytes = 4096;
-  auto device = memory_->allocate(MemoryKind::vram, kBytes, "self-test");
-  if (!device) return "no memory for the self-test";
+  const OwnedRegion device = OwnedRegion::of(memory_, MemoryKind::vram, kBytes, "self-test");
   std::string problem;
-  auto* const stage = buffer_.as<uint8_t>();
+  auto* const stage = buffer_->as<uint8_t>();
   for (size_t i = 0; i < kBytes; ++i) stage[i] = static_cast<uint8_t>(i * 7 + (i >> 8));
-  submit(device->address, buffer_.address, kBytes, 0);
-  submit(buffer_.address + kHalf_B, device->address, kBytes, 1);
+  submit(device->address, buffer_->address, kBytes, 0);
+  submit(buffer_->address + kHalf_B, device->address, kBytes, 1);
   if (!queue_->timeline()->wait_for(last_, timeout_ns))
     problem = fmt::format("copies did not finish in {} ms", timeout_ns / 1'000'000);
-  else if (std::memcmp(stage, buffer_.as<uint8_t>(kHalf_B), kBytes) != 0)
+  else if (std::memcmp(stage, buffer_->as<uint8_t>(kHalf_B), kBytes) != 0)
     problem = "copies came back different";
   if (!problem.empty()) queue_->stop();  // nothing of it may write any more
-  memory_->release(*device);
   return problem;
 }
 

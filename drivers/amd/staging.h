@@ -34,7 +34,7 @@ class Staging {
   std::shared_ptr<KernelCode> copy_kernel_;
   Words setup_;
   EncodeContext context_;
-  Region buffer_, kernargs_;
+  OwnedRegion buffer_, kernargs_;
   std::unique_ptr<HwQueue> queue_;
   std::mutex mutex_;
   uint64_t last_ = 0;
