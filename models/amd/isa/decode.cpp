@@ -286,6 +286,11 @@ bool split_dual(std::string_view name, std::string& x, std::string& y) {
   return true;
 }
 
+/// The third source is the destination. LLVM's disassembler names X's destination for both halves.
+bool accumulates(std::string_view name) {
+  return name == "V_FMAC_F32" || name == "V_DOT2ACC_F32_F16" || name == "V_DOT2C_F32_F16";
+}
+
 bool make_dual(const Instruction& inst, uint64_t pc, std::deque<Op>& storage, Op& op,
                std::string& problem) {
   std::string names[2];
@@ -308,6 +313,7 @@ bool make_dual(const Instruction& inst, uint64_t pc, std::deque<Op>& storage, Op
     const unsigned count = names[h] == "V_CNDMASK_B32" ? 2 : half.row->sources;
     for (unsigned s = 0; s < count && at < inst.operands.size(); ++s)
       if (!add_source(inst, inst.operands[at++], half, problem)) return false;
+    if (accumulates(names[h])) half.src[half.source_count - 1] = half.dst;
     if (takes_halves(names[h]))
       for (unsigned s = 0; s < half.source_count; ++s) half.src[s].mods |= 8;
   }
