@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: MIT
+// Our code for AMD GPUs, run by the model's interpreter: what the kernel's own interpreter says.
+#include <catch2/catch.hpp>
+
+#include "compiler/compile.h"
+#include "compiler/lower/interpret_kernel.h"
+#include "tests/compiler/lower_kernels.h"
+#include "tests/models/amd/isa_harness.h"
+
+using namespace tiny;
+
+namespace {
+
+/// Every buffer is a region of its own, exactly as large as the kernel says: a read outside faults.
+test::Bytes run_on_interpreter(const Binary& binary, const std::string& arch, test::Bytes buffers) {
+  isa_test::Program program(arch, binary.code);
+  std::vector<uint64_t> addresses;
+  isa_test::Arguments arguments;
+  for (const auto& buffer : buffers) {
+    addresses.push_back(program.memory.add(buffer.size()));
+    program.memory.write(addresses.back(), buffer.data(), buffer.size());
+    arguments.add(addresses.back());
+  }
+  program.launch(binary.name, {static_cast<unsigned>(binary.groups[0].evaluate({})), 1, 1},
+                 binary.group_size, arguments);
+  for (size_t i = 0; i < buffers.size(); ++i)
+    program.memory.read(addresses[i], buffers[i].data(), buffers[i].size());
+  return buffers;
+}
+
+bool keeps_arrays(const Kernel& k) {
+  for (const Piece& p : k.pieces)
+    for (const Stage& s : p.stages)
+      if (s.placement == Placement::local) return true;
+  return false;
+}
+
+std::string check_on(const std::string& arch, const test::Sample& sample,
+                     const CompileOptions& options, uint64_t seed) {
+  const Kernel kernel = sample.make();
+  if (keeps_arrays(kernel)) return {};  // schedules for a GPU have no such stages
+  const test::Bytes buffers = test::make_buffers(kernel, seed);
+  test::Bytes expected = buffers;
+  lower::interpret_kernel(kernel, expected);
+  const Binary binary = compile(sample.make(), test::gfx_target(arch), options);
+  return test::difference(kernel, expected, run_on_interpreter(binary, arch, buffers));
+}
+
+}  // namespace
+
+TEST_CASE("kernels for gfx1100 do what the kernel's interpreter does") {
+  for (const test::Sample& sample : test::samples()) {
+    INFO(sample.name);
+    CHECK(check_on("gfx1100", sample, {}, 3) == "");
+  }
+}
+
+TEST_CASE("kernels for gfx1100 without actions do what the kernel's interpreter does") {
+  for (const test::Sample& sample : test::samples()) {
+    INFO(sample.name);
+    CHECK(check_on("gfx1100", sample, {.noopt = true}, 4) == "");
+  }
+}
+
+TEST_CASE("kernels for gfx1030 do what the kernel's interpreter does") {
+  for (const test::Sample& sample : test::samples()) {
+    INFO(sample.name);
+    CHECK(check_on("gfx1030", sample, {}, 5) == "");
+  }
+}
