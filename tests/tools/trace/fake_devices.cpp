@@ -50,21 +50,22 @@ std::uint32_t request_of(std::uint32_t type, std::uint32_t number, std::size_t p
 }
 
 /// Tables of `name, type << 8 | nr, …` (AMD) and of `nr, name, …` (Qualcomm).
-void add_amd(std::vector<KnownCall>& out, const char* path, std::string_view table) {
+void add_amd(std::vector<KnownCall>& out, std::string_view table) {
   for (const decode::Row& row : decode::rows(decode::embedded_table(table))) {
     const auto number = static_cast<std::uint32_t>(row.number(1));
-    out.push_back(
-        {path, request_of(number >> 8, number & 0xff, out.size()), 0, {std::string(row[0])}});
+    const char* path = number >> 8 == 'K' ? kKfd : kAmdgpu;  // a table holds both
+    const std::uint32_t request = request_of(number >> 8, number & 0xff, out.size());
+    out.push_back({path, request, 0, {std::string(row[0])}});
   }
 }
 
 void add_qcom(std::vector<KnownCall>& out, const char* path, std::string_view table,
               std::uint32_t type) {
-  for (const decode::Row& row : decode::rows(decode::embedded_table(table)))
-    out.push_back({path,
-                   request_of(type, static_cast<std::uint32_t>(row.number(0)), out.size()),
-                   0,
-                   {std::string(row[1])}});
+  for (const decode::Row& row : decode::rows(decode::embedded_table(table))) {
+    const auto number = static_cast<std::uint32_t>(row.number(0));
+    const std::uint32_t request = request_of(type, number, out.size());
+    out.push_back({path, request, 0, {std::string(row[1])}});
+  }
 }
 
 void add_nvidia(std::vector<KnownCall>& out) {
@@ -101,8 +102,8 @@ void mount_fake_devices() {
 
 std::vector<KnownCall> known_calls() {
   std::vector<KnownCall> out;
-  add_amd(out, kKfd, "kfd_calls");
-  add_amd(out, kAmdgpu, "drm_calls");
+  add_amd(out, "kfd_calls");
+  add_amd(out, "drm_calls");
   // What only msm has comes first: it tells whose node this is.
   out.push_back({kMsm, 0xc0186440, 0, {"GET_PARAM"}});
   add_qcom(out, kMsm, "msm_calls", 'd');

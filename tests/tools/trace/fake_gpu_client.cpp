@@ -44,14 +44,18 @@ void versions(int fd, int count) {
 /// Argument bytes that are random, or point to memory that is there, or end early.
 class RandomArguments {
  public:
+  /// Does the argument name the control or class?
+  static bool has_number(const KnownCall& call) {
+    return call.request == kRmControl || call.request == kRmAlloc;
+  }
   explicit RandomArguments(unsigned seed) : random_(seed) {
     for (std::uint64_t& word : memory_) word = random_();
   }
-  void* make(std::uint32_t control) {
+  void* make(const KnownCall& call) {
     for (std::uint64_t& word : argument_) word = pick();
-    if (control == 0) return argument_.data();
+    if (!has_number(call)) return argument_.data();
     std::array<std::uint32_t, 12> frame{};  // NVOS54 and NVOS64: the number at 8 and at 12
-    frame[2] = frame[3] = control;
+    frame[2] = frame[3] = call.control;
     const std::uint64_t params = pick();
     std::memcpy(frame.data() + 4, &params, 8);
     frame[6] = static_cast<std::uint32_t>(random_() % 600);
@@ -86,8 +90,9 @@ void every_call(unsigned seed) {
   for (const KnownCall& call : known_calls()) {
     const auto [fd, is_new] = fds.emplace(call.path, -1);
     if (is_new) fd->second = open_or_die(call.path);
-    void* argument = arguments.make(call.control);
-    if (call.control == 0 && seed % 2 == 1 && call.request % 5 == 0) argument = nullptr;
+    void* argument = arguments.make(call);
+    if (!RandomArguments::has_number(call) && seed % 2 == 1 && call.request % 5 == 0)
+      argument = nullptr;
     ::ioctl(fd->second, call.request, argument);
   }
 }
