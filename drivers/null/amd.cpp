@@ -23,6 +23,10 @@ constexpr uint64_t kWords = uint64_t{1} << 45;
 NullAmdBackend::NullAmdBackend(const amd::Generation& generation)
     : NullBackend(amd::amd_target(generation, kComputeUnits, kL2_B)), generation_(generation) {
   context_.generation = &generation;
+  context_.copy_kernel = std::make_shared<amd::KernelCode>();
+  context_.copy_kernel->name = "copy";
+  context_.copy_kernel->registers =
+      amd::copy_shader_registers(generation, take_address(amd::kPage_B));
   for (size_t q = 0; q < queue_count(); ++q) {
     const uint64_t at = kWords + q * amd::kPage_B;
     context_.queues[q] = {at, at + 64, at + 128, at + 192};

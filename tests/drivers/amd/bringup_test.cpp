@@ -374,3 +374,18 @@ TEST_CASE("the TINY_AMD knob is checked") {
   for (const char* bad : {"no", "hang=", "hang=0", "hang=x", "nosdma;hang=2", "hang=1s"})
     REQUIRE_THROWS_AS(amd::parse_options(bad), UsageError);
 }
+
+TEST_CASE("many replays with changed addresses", "[.count]") {  // for callgrind: bench/amd-host
+  FakeKfd::get();
+  auto dev = open_device("AMD");
+  auto program = dev->load(kernel("scale", 2));
+  auto list = dev->make_list();
+  for (int i = 0; i < 1000; ++i) list.dispatch(program, args(Symbol::buffer(0), Symbol::buffer(1)));
+  Graph graph(dev, list);
+  Buffer a = dev->alloc(4096), b = dev->alloc(4096);
+  const Buffer bound[] = {a, b};
+  for (int i = 0; i < 10; ++i) graph.replay({.buffers = bound}).wait();
+  auto one = dev->make_list();
+  one.dispatch(program, args(a, b));
+  for (int i = 0; i < 1000; ++i) dev->submit(one).wait();
+}
