@@ -66,8 +66,8 @@ VOCABULARIES = {
     'UVM_INIT_FLAGS': 'mask', 'UVM_MIGRATE_FLAG': 'mask', 'UVM_POPULATE_PAGEABLE_FLAG': 'mask',
     'NV906F_CTRL_CMD_RESET_CHANNEL_REASON': 'enum',
 }
-NOT_A_VALUE = re.compile(r'_(MAX|MASK|COUNT|LAST|SIZE_1|MAXCOUNT|ENUM_MAX)$|TYPE_\w*SIZE$|Count$|_UNUSED|'
-                         r'_RESERVED|_NONE$|GET_P2P_CAPS_INVALID_PEER|VIRTUAL_ONLY$')
+NOT_A_VALUE = re.compile(r'_(MAX|MASK|COUNT|LAST|SIZE_1|MAXCOUNT|ENUM_MAX)$|Count$|_UNUSED|'
+                         r'TYPE_\w*SIZE$|_RESERVED|_NONE$|GET_P2P_CAPS_INVALID_PEER|VIRTUAL_ONLY$')
 # Values that look like one of those but are wanted.
 A_VALUE = re.compile(r'_INFO_INDEX_|FLAGS_TYPE_NONE|GPU_GET_GID')
 
