@@ -227,15 +227,17 @@ void AmdBackend::require_scratch(uint32_t thread_B) {
   if (wanted_scratch_.region->address && wanted_scratch_.region->address == scratch_address_)
     old_scratch_.emplace_back(0, std::move(wanted_scratch_.region));
   wanted_scratch_ = {std::move(region), plan};
+  scratch_epoch_.fetch_add(1);
 }
 
 void AmdBackend::adopt_scratch(uint64_t value) {
+  if (scratch_epoch_.load() == seen_scratch_epoch_) return;
   std::lock_guard lock(scratch_mutex_);
   Timeline& timeline = *queues_[0]->timeline();
   std::erase_if(old_scratch_,
                 [&](const auto& old) { return old.first && timeline.retired(old.first); });
+  seen_scratch_epoch_ = scratch_epoch_.load();
   const Region& region = *wanted_scratch_.region;
-  if (region.address == scratch_address_) return;
   for (auto& [until, old] : old_scratch_)
     if (until == 0) until = value;  // this submission is the first that does not use it
   scratch_address_ = region.address;
@@ -315,16 +317,23 @@ uint64_t* AmdBackend::tickets(std::vector<uint64_t>& values, const std::vector<F
 /// A counter that passes a multiple of 2^32 would undo waits for its low half that are still to
 /// come: then, once in 4 billion submissions, everything runs dry first.
 void AmdBackend::drain_before_carry(const Submission& submission, const AmdList& list) {
-  bool carries = false;
-  for (const SegmentSubmit& s : submission.segments)
-    carries = carries || static_cast<uint32_t>(s.signal_value) == 0;
-  if (!carries) return;
+  bool carries = false, restart = false;
+  for (size_t i = 0; i < list.segments.size(); ++i) {
+    const AmdSegment& segment = list.segments[i];
+    carries = carries || static_cast<uint32_t>(submission.segments[i].signal_value) == 0;
+    const bool foreign = !segment.foreign_waits.empty() || !segment.foreign_signals.empty() ||
+                         !submission.segments[i].waits.empty();
+    restart = restart || (foreign && relay_->wants_restart(segment.queue));
+  }
+  if (!carries && !restart) return;
   std::array<uint64_t, kMaxQueues> first{};
   for (size_t i = 0; i < list.segments.size(); ++i)
     if (uint64_t& value = first[list.segments[i].queue]; value == 0)
       value = submission.segments[i].signal_value;
   for (size_t q = 0; q < queues_.size(); ++q) try {
-      if (first[q]) queues_[q]->timeline()->wait(first[q] - 1);
+      if (!first[q]) continue;
+      queues_[q]->timeline()->wait(first[q] - 1);
+      if (restart) relay_->restart(*queues_[q], q);
     } catch (const DeviceFault&) {  // a dead queue waits for nothing
     }
 }

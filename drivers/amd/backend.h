@@ -100,6 +100,8 @@ class AmdBackend : public Backend {
     OwnedRegion region;
     ScratchPlan plan;
   };
+  std::atomic<uint64_t> scratch_epoch_{0};  ///< grows when more is wanted
+  uint64_t seen_scratch_epoch_ = 0;
   std::mutex scratch_mutex_;
   Scratch wanted_scratch_;
   std::vector<std::pair<uint64_t, OwnedRegion>>

@@ -55,9 +55,9 @@ class SegmentEncoder {
       if (fence.timeline().get() == context_.timelines[q]) return context_.queues[q].timeline;
     return 0;
   }
-  void patch_ticket(WaitReferences at, PatchKind kind, size_t index) {
-    patch_dw(at.high, kind, index, PatchForm::high);
-    patch_dw(at.low, kind, index, PatchForm::low);
+  /// Tickets stay below 2^32 (Relay).
+  void patch_ticket(size_t at_dw, PatchKind kind, size_t index) {
+    patch_dw(at_dw, kind, index, PatchForm::low);
   }
 
   AmdList& list_;
@@ -293,10 +293,8 @@ class CopyEncoder : public SegmentEncoder {
 
   void emit(const SignalCommand& c) {
     put(words_, sdma_write_back());
-    const size_t low = put(words_, sdma_fence(queue_.post, 0));
-    const size_t high = put(words_, sdma_fence(queue_.post + 4, 0));
-    patch_ticket({high + sdma::FENCE_dw::data, low + sdma::FENCE_dw::data}, PatchKind::post,
-                 segment_.foreign_signals.size());
+    const size_t at = put(words_, sdma_fence(queue_.post, 0));
+    patch_ticket(at + sdma::FENCE_dw::data, PatchKind::post, segment_.foreign_signals.size());
     segment_.foreign_signals.push_back(c.fence);
   }
 

@@ -126,17 +126,17 @@ void HwQueue::make_templates() {
     gcr_at_ =
         put(head_, acquire({.instructions = false, .l2 = true})) + pm4::ACQUIRE_MEM_dw::gli_inv;
     pm4_wait(wait_, 0, 0);
-    tail_low_at_ = put(tail_, release(words_.timeline, 0)) + pm4::RELEASE_MEM_dw::data;
-    tail_high_at_ = tail_low_at_ + 1;
+    value_at_ = put(tail_, release(words_.timeline, 0)) + pm4::RELEASE_MEM_dw::data;
     put(tail_, release_event(event_->mailbox, event_->id));
     return;
   }
   put(head_, sdma_invalidate());
   sdma_wait(wait_, 0, 0);
   put(tail_, sdma_write_back());
-  // The low half first: at a carry the counter is too small for a moment, never too large.
-  tail_low_at_ = put(tail_, sdma_fence(words_.timeline, 0)) + sdma::FENCE_dw::data;
-  tail_high_at_ = put(tail_, sdma_fence(words_.timeline + 4, 0)) + sdma::FENCE_dw::data;
+  value_at_ = put(tail_, sdma_fence(words_.timeline, 0)) + sdma::FENCE_dw::data;
+  carry_at_ = tail_.size();
+  // Behind the low half: at a carry the counter is too small for a moment, never too large.
+  put(carry_, sdma_fence(words_.timeline + 4, 0));
   put(tail_, sdma_fence(event_->mailbox, event_->id));
   put(tail_, sdma::TRAP{.int_context = event_->id});
 }
@@ -150,33 +150,38 @@ void HwQueue::ring_doorbell(uint64_t put_dw) noexcept {
 }
 
 size_t HwQueue::size_dw(const RingSubmit& s) const {
-  const size_t own_wait = config_.engine == Engine::copy ? 1 : 0;
+  size_t polls = 0;
+  for (const auto& [address, value] : s.waits) polls += value >> 32 ? 2 : 1;
   size_t body_dw = s.words.size();
   if (s.indirect && config_.engine == Engine::compute) body_dw = pm4::INDIRECT_BUFFER::kSize_dw;
-  if (s.indirect && config_.engine == Engine::copy) body_dw = sdma::INDIRECT::kSize_dw + 7;
-  return (s.waits.size() + own_wait) * wait_.size() + head_.size() + s.setup.size() + body_dw +
-         tail_.size();
+  if (config_.engine == Engine::copy) {
+    polls += (s.value - 1) >> 32 ? 2 : 1;
+    if (s.indirect) body_dw = sdma::INDIRECT::kSize_dw + 7;
+    if (carries(s)) body_dw += carry_.size();
+  }
+  return polls * wait_.size() + head_.size() + s.setup.size() + body_dw + tail_.size();
+}
+
+uint32_t* HwQueue::put_wait(uint32_t* out, uint64_t address, uint64_t value) const {
+  const bool compute = config_.engine == Engine::compute;
+  const size_t address_at =
+      compute ? pm4::WAIT_REG_MEM_dw::mem_poll_addr : sdma::POLL_REGMEM_dw::addr;
+  const size_t value_at = compute ? pm4::WAIT_REG_MEM_dw::reference : sdma::POLL_REGMEM_dw::value;
+  auto poll = [&](uint64_t at, uint32_t reference) {
+    uint32_t* const end = copy_words(out, wait_);
+    std::memcpy(out + address_at, &at, 8);
+    out[value_at] = reference;
+    out = end;
+  };
+  if (value >> 32) poll(address + 4, static_cast<uint32_t>(value >> 32));
+  poll(address, static_cast<uint32_t>(value));
+  return out;
 }
 
 uint32_t* HwQueue::put_waits(uint32_t* out, const RingSubmit& s) const {
-  auto put_wait = [&](uint64_t address, uint64_t value) {
-    const size_t half_dw = wait_.size() / 2;
-    const size_t address_at = config_.engine == Engine::compute
-                                  ? pm4::WAIT_REG_MEM_dw::mem_poll_addr
-                                  : sdma::POLL_REGMEM_dw::addr;
-    const size_t value_at = config_.engine == Engine::compute ? pm4::WAIT_REG_MEM_dw::reference
-                                                              : sdma::POLL_REGMEM_dw::value;
-    uint32_t* const end = copy_words(out, wait_);
-    const uint64_t high = address + 4;
-    std::memcpy(out + address_at, &high, 8);
-    out[value_at] = static_cast<uint32_t>(value >> 32);
-    std::memcpy(out + half_dw + address_at, &address, 8);
-    out[half_dw + value_at] = static_cast<uint32_t>(value);
-    out = end;
-  };
-  for (const auto& [address, value] : s.waits) put_wait(address, value);
-  // A copy may read what the one before wrote: the engine starts it early.
-  if (config_.engine == Engine::copy) put_wait(words_.timeline, s.value - 1);
+  for (const auto& [address, value] : s.waits) out = put_wait(out, address, value);
+  // A copy may read what the one before wrote: the engine overlaps copies.
+  if (config_.engine == Engine::copy) out = put_wait(out, words_.timeline, s.value - 1);
   return out;
 }
 
@@ -211,10 +216,22 @@ uint32_t* HwQueue::put_body(uint32_t* out, uint64_t position_dw, const RingSubmi
 }
 
 uint32_t* HwQueue::put_tail(uint32_t* out, const RingSubmit& s) const {
-  uint32_t* const end = copy_words(out, tail_);
-  out[tail_low_at_] = static_cast<uint32_t>(s.value);
-  out[tail_high_at_] = static_cast<uint32_t>(s.value >> 32);
-  return end;
+  const auto high = static_cast<uint32_t>(s.value >> 32);
+  if (config_.engine == Engine::compute) {
+    uint32_t* const end = copy_words(out, tail_);
+    out[value_at_] = static_cast<uint32_t>(s.value);
+    out[value_at_ + 1] = high;
+    return end;
+  }
+  const std::span<const uint32_t> tail = tail_;
+  uint32_t* end = copy_words(out, tail.first(carry_at_));
+  out[value_at_] = static_cast<uint32_t>(s.value);
+  if (carries(s)) {
+    uint32_t* const after = copy_words(end, carry_);
+    end[sdma::FENCE_dw::data] = high;
+    end = after;
+  }
+  return copy_words(end, tail.subspan(carry_at_));
 }
 
 void HwQueue::submit(const RingSubmit& s, const PatchValues& values) {

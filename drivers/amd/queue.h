@@ -109,6 +109,10 @@ class HwQueue {
   uint32_t* put_body(uint32_t* out, uint64_t position_dw, const RingSubmit&,
                      const PatchValues&) const;
   uint32_t* put_tail(uint32_t* out, const RingSubmit&) const;
+  uint32_t* put_wait(uint32_t* out, uint64_t address, uint64_t value) const;
+  bool carries(const RingSubmit& s) const {
+    return config_.engine == Engine::copy && static_cast<uint32_t>(s.value) == 0;
+  }
   size_t size_dw(const RingSubmit&) const;
   void log(const RingSubmit&, std::span<const uint32_t> words) const;
 
@@ -125,7 +129,8 @@ class HwQueue {
   std::shared_ptr<Timeline> timeline_;
   std::unique_ptr<Ring> ring_;
   Words head_, wait_, tail_;  ///< templates
-  size_t gcr_at_ = 0, tail_low_at_ = 0, tail_high_at_ = 0;
+  Words carry_;               ///< copy engine: the high half of the timeline
+  size_t gcr_at_ = 0, value_at_ = 0, carry_at_ = 0;
   std::array<Recent, 64> recent_{};
   std::atomic<uint64_t> recent_count_{0};
 };

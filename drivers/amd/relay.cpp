@@ -50,6 +50,20 @@ bool Relay::holds_a_queue() const {
   return std::any_of(waits_.begin(), waits_.end(), [](const auto& w) { return !w.empty(); });
 }
 
+bool Relay::wants_restart(size_t queue) const {
+  constexpr uint64_t kMany = 0xf000'0000;
+  std::lock_guard lock(mutex_);
+  return gate_tickets_[queue] > kMany || post_tickets_[queue] > kMany;
+}
+
+void Relay::restart(HwQueue& queue, size_t index) {
+  std::unique_lock lock(mutex_);
+  while (!signals_[index].empty()) step(lock);  // all are posted
+  gate_tickets_[index] = post_tickets_[index] = 0;
+  queue.gate().store(0);
+  queue.post().store(0);
+}
+
 void Relay::abandon() {
   std::lock_guard lock(mutex_);
   for (auto& waits : waits_) waits.clear();

@@ -32,6 +32,10 @@ class Relay {
   uint64_t signal(HwQueue&, size_t queue, const Fence&);
   /// Somebody outside has to act before a queue can go on.
   bool holds_a_queue() const;
+  /// Packets compare the low halves of tickets: before those run out, and while the queue has
+  /// nothing left to do, they start anew.
+  bool wants_restart(size_t queue) const;
+  void restart(HwQueue&, size_t queue);
   /// The device died: nobody waits for it, it signals nobody.
   void abandon();
 

@@ -75,7 +75,7 @@ void set_sh_reg(Words& out, uint32_t first, std::initializer_list<uint32_t> valu
   out[at] = pm4::header(pm4::SET_SH_REG::kOpcode, 0, out.size() - at);
 }
 
-WaitReferences pm4_wait(Words& out, uint64_t address, uint64_t value) {
+size_t pm4_wait(Words& out, uint64_t address, uint64_t value) {
   pm4::WAIT_REG_MEM p;
   p.function = pm4::FUNCTION::GREATER_EQUAL;
   p.mem_space = pm4::MEM_SPACE::MEMORY;
@@ -83,19 +83,17 @@ WaitReferences pm4_wait(Words& out, uint64_t address, uint64_t value) {
   p.poll_interval = 4;
   p.mem_poll_addr = address + 4;
   p.reference = static_cast<uint32_t>(value >> 32);
-  const size_t high = put(out, p);
+  if (p.reference) put(out, p);
   p.mem_poll_addr = address;
   p.reference = static_cast<uint32_t>(value);
-  const size_t low = put(out, p);
-  return {high + pm4::WAIT_REG_MEM_dw::reference, low + pm4::WAIT_REG_MEM_dw::reference};
+  return put(out, p) + pm4::WAIT_REG_MEM_dw::reference;
 }
 
-WaitReferences sdma_wait(Words& out, uint64_t address, uint64_t value) {
-  const size_t high = put(
-      out, sdma_poll(sdma::FUNC::GREATER_EQUAL, address + 4, static_cast<uint32_t>(value >> 32)));
-  const size_t low =
-      put(out, sdma_poll(sdma::FUNC::GREATER_EQUAL, address, static_cast<uint32_t>(value)));
-  return {high + sdma::POLL_REGMEM_dw::value, low + sdma::POLL_REGMEM_dw::value};
+size_t sdma_wait(Words& out, uint64_t address, uint64_t value) {
+  if (const auto high = static_cast<uint32_t>(value >> 32))
+    put(out, sdma_poll(sdma::FUNC::GREATER_EQUAL, address + 4, high));
+  return put(out, sdma_poll(sdma::FUNC::GREATER_EQUAL, address, static_cast<uint32_t>(value))) +
+         sdma::POLL_REGMEM_dw::value;
 }
 
 sdma::GCR sdma_invalidate() {

@@ -40,13 +40,11 @@ Words initial_registers();
 
 void set_sh_reg(Words&, uint32_t first, std::initializer_list<uint32_t> values);
 
-/// Waits until a 64-bit counter has reached a value: its high half first. Returns where the two
-/// reference dwords are. The counter may not pass a multiple of 2^32 while a wait is pending.
-struct WaitReferences {
-  size_t high, low;
-};
-WaitReferences pm4_wait(Words&, uint64_t address, uint64_t value);
-WaitReferences sdma_wait(Words&, uint64_t address, uint64_t value);
+/// Waits until a 64-bit counter has reached a value; above 2^32 its high half comes first. Returns
+/// where the low half of the reference is. The counter may not pass a multiple of 2^32 while a wait
+/// is pending (AmdBackend::drain_before_carry).
+size_t pm4_wait(Words&, uint64_t address, uint64_t value);
+size_t sdma_wait(Words&, uint64_t address, uint64_t value);
 
 /// Makes what others wrote visible to copies, and what copies wrote to others.
 sdma::GCR sdma_invalidate();

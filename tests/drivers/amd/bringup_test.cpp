@@ -367,6 +367,37 @@ TEST_CASE("a fence outlives its device") {
   done.wait();
 }
 
+TEST_CASE("timelines pass 2^32") {
+  FakeKfd::get();
+  open_device("AMD");  // binds the GPU
+  const amd::Topology topology = amd::read_topology();
+  const amd::Gpu& gpu = topology.gpus.at(0);
+  auto kfd = amd::Kfd::open();
+  auto memory = std::make_shared<amd::Memory>(
+      kfd, gpu.gpu_id, kfd->bind_gpu(gpu.gpu_id, gpu.render_minor), gpu.large_bar);
+  amd::Monitor monitor(kfd, gpu.gpu_id, 60'000'000'000);
+  for (const amd::Engine engine : {amd::Engine::compute, amd::Engine::copy}) {
+    amd::HwQueue queue(memory, gpu, {.engine = engine, .name = "test", .ring_dw = 1 << 10},
+                       [&](amd::HwQueue& q, uint64_t value, uint64_t timeout_ns) {
+                         monitor.sleep(q, value, timeout_ns);
+                       });
+    // As if that many submissions had been.
+    constexpr uint64_t kStart = 0xfffffffd;
+    *reinterpret_cast<uint64_t*>(queue.words().timeline) = kStart;
+    for (uint64_t value = kStart + 1; value < kStart + 8; ++value) {
+      const std::pair<uint64_t, uint64_t> waits[] = {{queue.words().timeline, value - 1}};
+      amd::RingSubmit s;
+      s.waits = waits;
+      s.value = value;
+      queue.submit(s, {});
+      if (static_cast<uint32_t>(value + 1) == 0) queue.timeline()->wait(value);  // the drain
+    }
+    queue.timeline()->wait(kStart + 7);
+    REQUIRE(queue.timeline()->value() == kStart + 7);
+    REQUIRE(!queue.timeline()->reached(kStart + 8));
+  }
+}
+
 TEST_CASE("the TINY_AMD knob is checked") {
   REQUIRE(amd::parse_options("").copy_engine);
   REQUIRE(!amd::parse_options("nosdma").copy_engine);
