@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Linear code as LLVM IR text, for a CPU or a GPU. Knows the entry ABI (runtime/base/binary.h), no axes.
+// Linear code as LLVM IR text, for a CPU or a GPU. Knows the entry ABI (runtime/base/binary.h), no
+// axes.
 #pragma once
 
 #include <rt_tiny/runtime/base/target.h>

@@ -89,7 +89,7 @@ std::string fold_addressing(std::string& name) {
                       name.starts_with("S_BUFFER_LOAD_") || name.starts_with("S_STORE_");
   if (!memory) return "";
   for (std::string_view form : kForms)
-    if (strip(name, "_" + std::string(form))) return std::string(form);
+    if (strip(name, fmt::format("_{}", form))) return std::string(form);
   return "";
 }
 

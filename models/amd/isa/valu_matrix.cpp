@@ -23,7 +23,8 @@ class Operands {
     rows_per_register = w.lanes / kSize;
     c_regs = kSize / rows_per_register;
     if (op.src[2].kind == Operand::Kind::vgpr)
-      for (unsigned r = 0; r < c_regs; ++r) poisoned |= (w.vpoison[op.src[2].reg + r].any() & w.lane_mask) != 0;
+      for (unsigned r = 0; r < c_regs; ++r)
+        poisoned |= (w.vpoison[op.src[2].reg + r].any() & w.lane_mask) != 0;
   }
   Wave& w;
   const Op& op;
