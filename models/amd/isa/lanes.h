@@ -35,6 +35,18 @@ bool is_dpp(const Op& op);
 const uint32_t* fetch_words(const Wave& wave, const Op& op, unsigned index, unsigned dword,
                             const Active& active, LaneWords& space, Poison& poison);
 
+/// The same, with the common case in line: a vector register, all lanes as they are.
+inline const uint32_t* fetch_lanes(const Wave& wave, const Op& op, unsigned index, unsigned dword,
+                                   const Active& active, LaneWords& space, Poison& poison) {
+  const Source& s = op.src[index];
+  if (s.kind != Operand::Kind::vgpr || op.form > Form::e64)
+    return fetch_words(wave, op, index, dword, active, space, poison);
+  const Poison& own = wave.vpoison[s.reg + dword];
+  poison.lo |= own.lo;
+  poison.hi |= own.hi;
+  return wave.vreg(s.reg + dword);
+}
+
 /// What a lane function may ask of its instruction.
 struct Context {
   bool clamp, ieee, dx10_clamp;
@@ -101,7 +113,7 @@ void Input<T>::load(const InputArguments& a) {
   Poison poison;
   LaneWords* w = space_.words;
   const unsigned n = a.wave.lanes;
-  const uint32_t* words = fetch_words(a.wave, a.op, a.index, 0, a.active, w[0], poison);
+  const uint32_t* words = fetch_lanes(a.wave, a.op, a.index, 0, a.active, w[0], poison);
   own_ = poison;
   lanes_ = n;
   if constexpr (std::is_same_v<T, uint32_t> || std::is_same_v<T, int32_t>) {
@@ -119,7 +131,7 @@ void Input<T>::load(const InputArguments& a) {
     }
     p_ = reinterpret_cast<const T*>(w[0].at);
   } else if constexpr (sizeof(T) == 8 && !std::is_same_v<T, f16>) {
-    const uint32_t* high = fetch_words(a.wave, a.op, a.index, 1, a.active, w[1], poison);
+    const uint32_t* high = fetch_lanes(a.wave, a.op, a.index, 1, a.active, w[1], poison);
     add_word_poison(a.poison, poison);
     uint64_t out[kMaxLanes];
     for (unsigned l = 0; l < n; ++l) out[l] = words[l] | uint64_t(high[l]) << 32;
@@ -183,6 +195,14 @@ class Input<Context> {
 // ---- destinations. `poison` is of the sources; it lands on the lanes written.
 void commit_words(Wave& wave, const Op& op, const Source& dst, unsigned dword,
                   const uint32_t* values, const Active& active, const Poison& poison);
+/// The same, with the common case in line: no partial writes, all lanes active.
+inline void commit_lanes(Wave& wave, const Op& op, const Source& dst, const uint32_t* values,
+                         const Active& active, const Poison& poison) {
+  if (active.mask != wave.lane_mask || op.form == Form::sdwa)
+    return commit_words(wave, op, dst, 0, values, active, poison);
+  std::memcpy(wave.vreg(dst.reg), values, wave.lanes * 4);
+  wave.vpoison[dst.reg] = {poison.lo & active.mask, poison.hi & active.mask};
+}
 /// 16-bit results keep the other half of the register.
 void commit_halves(Wave& wave, const Op& op, const uint16_t* values, const Active& active,
                    const Poison& poison);
@@ -240,7 +260,7 @@ template <class R>
 void commit(Wave& wave, const Op& op, R* out, const Active& active, const Poison& poison) {
   if constexpr (std::is_same_v<R, float>) {
     finish_floats(wave, op, out);
-    commit_words(wave, op, op.dst, 0, reinterpret_cast<const uint32_t*>(out), active, poison);
+    commit_lanes(wave, op, op.dst, reinterpret_cast<const uint32_t*>(out), active, poison);
   } else if constexpr (std::is_same_v<R, f16>) {
     uint16_t half[kMaxLanes];
     round_halves(wave, op, out, half);
@@ -263,7 +283,7 @@ void commit(Wave& wave, const Op& op, R* out, const Active& active, const Poison
   } else if constexpr (sizeof(R) == 2) {
     commit_halves(wave, op, reinterpret_cast<const uint16_t*>(out), active, poison);
   } else {
-    commit_words(wave, op, op.dst, 0, reinterpret_cast<const uint32_t*>(out), active, poison);
+    commit_lanes(wave, op, op.dst, reinterpret_cast<const uint32_t*>(out), active, poison);
   }
 }
 
