@@ -493,25 +493,68 @@ void trap_unmapped(std::uintptr_t address, std::size_t length_B) {
   for (Watch* const watch : gone) retire(watch);
 }
 
-bool trap_protect(std::uintptr_t address, std::size_t length_B, int prot, int& result) {
-  const std::uintptr_t end = address + page_up(length_B);
-  std::vector<Watch*> met;
+namespace {
+
+bool meets(const Watch& watch, std::uintptr_t start, std::uintptr_t end) {
+  return watch.start < end && watch.end > start;
+}
+
+/// Gives [start, end) a protection of its own: a watch that reaches beyond it becomes two or three.
+/// Returns the watches that were replaced.
+std::vector<Watch*> cut_watches(std::uintptr_t start, std::uintptr_t end, int prot) {
   const std::lock_guard lock(g_watch_lock);
+  std::vector<Watch*> next, replaced;
+  for (Watch* const watch : watch_list().watches) {
+    if (!meets(*watch, start, end) || (watch->start >= start && watch->end <= end)) {
+      if (meets(*watch, start, end)) watch->prot = prot;
+      next.push_back(watch);
+      continue;
+    }
+    replaced.push_back(watch);
+    const std::uintptr_t from = std::max(watch->start, start), to = std::min(watch->end, end);
+    if (watch->start < from)
+      next.push_back(make_watch(watch->start, from, watch->prot, watch->target));
+    next.push_back(make_watch(from, to, prot, watch->target));
+    if (to < watch->end) next.push_back(make_watch(to, watch->end, watch->prot, watch->target));
+  }
+  if (!replaced.empty()) publish(std::move(next));
+  return replaced;
+}
+
+/// The watches that meet a range, by address.
+std::vector<Watch*> watches_in(std::uintptr_t start, std::uintptr_t end) {
+  std::vector<Watch*> met;
   for (Watch* const watch : watch_list().watches)
-    if (watch->start < end && watch->end > address) met.push_back(watch);
-  if (met.empty()) return false;
+    if (meets(*watch, start, end)) met.push_back(watch);
   std::sort(met.begin(), met.end(),
             [](const Watch* a, const Watch* b) { return a->start < b->start; });
+  return met;
+}
+
+}  // namespace
+
+bool trap_protect(std::uintptr_t address, std::size_t length_B, int prot, int& result) {
+  if (watch_list().watches.empty()) return false;
+  const std::uintptr_t end = address + page_up(length_B);
+  const std::vector<Watch*> replaced = cut_watches(address, end, prot);
+  for (Watch* const watch : replaced) retire(watch);
+  const std::lock_guard lock(g_watch_lock);
+  // A step that was under way on a watch that is replaced has left its page open.
+  for (const Watch* const old : replaced)
+    for (const Watch* const watch : watches_in(old->start, old->end))
+      if (!meets(*watch, address, end))
+        real::mprotect(pointer(watch->start), watch->end - watch->start, armed(watch->prot));
+  const std::vector<Watch*> met = watches_in(address, end);
+  if (met.empty()) return false;
   result = 0;
   const auto protect = [&](std::uintptr_t from, std::uintptr_t to, int how) {
     if (from < to && result == 0) result = real::mprotect(pointer(from), to - from, how);
   };
   std::uintptr_t at = address;
-  for (Watch* const watch : met) {
+  for (const Watch* const watch : met) {
     protect(at, watch->start, prot);
     at = std::min(watch->end, end);
     protect(std::max(watch->start, address), at, armed(prot));
-    watch->prot = prot;  // of the whole watch: doorbells are protected as a whole
   }
   protect(at, end, prot);
   return true;

@@ -296,6 +296,32 @@ TEST_CASE("a watch ends by unwatch and by munmap, and follows mprotect") {
   CHECK(interpose::unwatch_stores(w.watch) == -ENOENT);
 }
 
+TEST_CASE("mprotect of a part of a watch leaves the rest of it as it was") {
+  for (const bool shared : {true, false}) {
+    Watched w(shared, 4);
+    CHECK(::mprotect(w.page + kPage, kPage, PROT_READ) == 0);
+    store32(w.page, 1);
+    CHECK(w.take().word() == 1);
+    store32(w.page + 2 * kPage, 2);
+    CHECK(w.take().word() == 2);
+    const pid_t pid = ::fork();
+    if (pid == 0) {
+      ::signal(SIGSEGV, [](int) { ::_exit(7); });
+      store32(w.page + kPage, 3);
+      ::_exit(0);
+    }
+    int status = 0;
+    REQUIRE(::waitpid(pid, &status, 0) == pid);
+    CHECK((WIFEXITED(status) && WEXITSTATUS(status) == 7));
+    CHECK(::mprotect(w.page, 2 * kPage, PROT_READ | PROT_WRITE) == 0);
+    store32(w.page + kPage, 4);
+    CHECK(w.take().word() == 4);
+    CHECK(interpose::unwatch_stores(w.watch) == 0);
+    for (std::size_t i = 0; i < 4; ++i) store32(w.page + i * kPage, 5);
+    CHECK(w.stores.empty());
+  }
+}
+
 TEST_CASE("what cannot be watched is refused") {
   Watched w;
   const auto nothing = [](const Store&) {};
