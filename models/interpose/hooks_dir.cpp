@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdlib>
 #include <cstring>
 
@@ -174,7 +175,54 @@ int scan(const std::string& path, dirent*** list, real::DirFilter filter,
   return to_libc(guarded("scandir", [&] { return scan(at.path, list, filter, compare); }), saved);
 }
 
+/// One record of getdents64(2); 0 where it does not fit. Its length is a multiple of 8.
+std::size_t put_record(const dirent& entry, std::byte* to, std::size_t room_B) {
+  constexpr std::size_t kHead_B = offsetof(dirent, d_name);  // the kernel's layout is the same
+  const std::size_t length_B = (kHead_B + std::strlen(entry.d_name) + 1 + 7) / 8 * 8;
+  if (length_B > room_B) return 0;
+  std::memset(to, 0, length_B);
+  dirent head = entry;
+  head.d_reclen = std::uint16_t(length_B);
+  std::memcpy(to, &head, kHead_B);
+  std::strcpy(reinterpret_cast<char*>(to) + kHead_B, entry.d_name);
+  return length_B;
+}
+
+/// The description's offset counts entries, as d_off does.
+Result copy_entries(Description& directory, std::byte* to, std::size_t size_B) {
+  std::vector<Entry> entries = entries_of(directory.path);
+  Stream stream;
+  stream.entries = &entries;
+  stream.next = std::size_t(directory.offset_B.load());
+  std::size_t done_B = 0;
+  while (const dirent* const entry = read_stream(stream)) {
+    const std::size_t record_B = put_record(*entry, to + done_B, size_B - done_B);
+    if (record_B == 0) return done_B > 0 ? Result(done_B) : -EINVAL;
+    done_B += record_B;
+    directory.offset_B = stream.next;
+  }
+  return Result(done_B);
+}
+
 }  // namespace
+
+ssize_t list_entries(int fd, void* to, std::size_t size_B) {
+  if (!maybe_ours(fd)) [[likely]]
+    return real::getdents64(fd, to, size_B);
+  const int saved = errno;
+  const DescriptionRef description = find_description(fd);
+  if (description == nullptr || description->node == nullptr)
+    return real::getdents64(fd, to, size_B);
+  const Guard guard;
+  return to_libc<ssize_t>(guarded("getdents64",
+                                  [&]() -> Result {
+                                    if (!description->node->is(S_IFDIR)) return -ENOTDIR;
+                                    return copy_entries(*description, static_cast<std::byte*>(to),
+                                                        size_B);
+                                  }),
+                          saved);
+}
+
 }  // namespace tiny::interpose
 
 using namespace tiny::interpose;
@@ -232,6 +280,7 @@ TINY_HOOK(int, dirfd, DIR* dir) {
   Stream* const stream = served_stream(dir);
   return stream == nullptr ? real::dirfd(dir) : stream->fd;
 }
+TINY_HOOK(ssize_t, getdents64, int fd, void* to, size_t size) { return list_entries(fd, to, size); }
 TINY_HOOK(int, scandir, const char* path, dirent*** list, DirFilter filter, DirCompare compare) {
   if (maybe_path(path)) [[unlikely]]
     return scan_slow(AT_FDCWD, path, list, filter, compare);

@@ -6,13 +6,17 @@
 
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/select.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
 #include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 #include <limits>
+#include <new>
 
 namespace tiny::interpose {
 namespace {
@@ -182,6 +186,39 @@ Result transfer(Op op, Description& description, int fd, void* data, std::size_t
       saved);
 }
 
+/// Several buffers go to a device as one, since it is one call.
+std::size_t total_size(const iovec* buffers, int count) {
+  std::size_t total_B = 0;
+  for (int i = 0; i < count; ++i) total_B += buffers[i].iov_len;
+  return total_B;
+}
+void gather(const iovec* buffers, int count, std::byte* to) {
+  for (int i = 0; i < count; to += buffers[i++].iov_len)
+    if (buffers[i].iov_len > 0) std::memcpy(to, buffers[i].iov_base, buffers[i].iov_len);
+}
+void scatter(const iovec* buffers, int count, std::span<const std::byte> from) {
+  for (int i = 0; i < count && !from.empty(); ++i) {
+    const std::size_t part_B = std::min(buffers[i].iov_len, from.size());
+    if (part_B > 0) std::memcpy(buffers[i].iov_base, from.data(), part_B);
+    from = from.subspan(part_B);
+  }
+}
+
+[[gnu::noinline]] ssize_t vector_slow(const char* function, Op op, int fd, const iovec* buffers,
+                                      int count, std::uint64_t offset_B) {
+  constexpr int kMaxBuffers = 1024;                   // UIO_MAXIOV
+  constexpr std::size_t kMaxTransfer_B = 0x7ffff000;  // MAX_RW_COUNT of the kernel
+  const std::size_t total_B = count >= 0 && count <= kMaxBuffers ? total_size(buffers, count) : 0;
+  if (count < 0 || count > kMaxBuffers || total_B > kMaxTransfer_B) return to_libc(-EINVAL, 0);
+  std::unique_ptr<std::byte[]> whole(new (std::nothrow) std::byte[total_B]);
+  if (whole == nullptr) return to_libc(-ENOMEM, 0);
+  if (op == Op::write) gather(buffers, count, whole.get());
+  const ssize_t done_B = transfer_slow(function, op, fd, whole.get(), total_B, offset_B);
+  if (op == Op::read && done_B > 0)
+    scatter(buffers, count, {whole.get(), std::min(std::size_t(done_B), total_B)});
+  return done_B;
+}
+
 [[gnu::noinline]] int ioctl_slow(int fd, unsigned long request, void* argument) {
   const int saved = errno;
   const Guard guard;
@@ -205,7 +242,10 @@ Result transfer(Op op, Description& description, int fd, void* data, std::size_t
 
 [[gnu::noinline]] off_t seek_slow(int fd, off_t to, int whence) {
   const DescriptionRef description = find_description(fd);
-  if (description == nullptr || description->file == nullptr) return real::lseek(fd, to, whence);
+  const bool counts =
+      description != nullptr && (description->file != nullptr ||
+                                 (description->node != nullptr && description->node->is(S_IFDIR)));
+  if (!counts) return real::lseek(fd, to, whence);
   const int saved = errno;
   const std::int64_t base = whence == SEEK_CUR ? std::int64_t(description->offset_B.load()) : 0;
   const bool known = whence == SEEK_SET || whence == SEEK_CUR;
@@ -327,6 +367,78 @@ int ppoll_any(pollfd* fds, nfds_t count, const timespec* timeout, const sigset_t
       fds, count,
       timeout == nullptr ? -1 : std::int64_t(timeout->tv_sec) * 1'000'000'000 + timeout->tv_nsec,
       mask);
+}
+
+// ---- select ----
+
+/// The three sets of select(2), any of them null, as what poll is asked.
+struct SelectSets {
+  fd_set* sets[3];
+  static constexpr short kAsked[3] = {POLLIN, POLLOUT, POLLPRI};
+  static constexpr short kReady[3] = {POLLIN | POLLHUP | POLLERR, POLLOUT | POLLERR, POLLPRI};
+
+  bool has(int which, int fd) const { return sets[which] != nullptr && FD_ISSET(fd, sets[which]); }
+  std::vector<pollfd> asked(int count) const {
+    std::vector<pollfd> fds;
+    for (int fd = 0; fd < count; ++fd) {
+      short events = 0;
+      for (int which = 0; which < 3; ++which)
+        if (has(which, fd)) events |= kAsked[which];
+      if (events != 0) fds.push_back({.fd = fd, .events = events, .revents = 0});
+    }
+    return fds;
+  }
+  /// Leaves in the sets what is ready, and counts it.
+  Result answer(const std::vector<pollfd>& fds) const {
+    for (const pollfd& fd : fds)
+      if ((fd.revents & POLLNVAL) != 0) return -EBADF;
+    Result ready = 0;
+    for (const pollfd& fd : fds)
+      for (int which = 0; which < 3; ++which) {
+        if (!has(which, fd.fd)) continue;
+        if ((fd.revents & kReady[which]) != 0)
+          ++ready;
+        else
+          FD_CLR(fd.fd, sets[which]);
+      }
+    return ready;
+  }
+};
+
+/// Is one of the set's first `count` descriptors ours? Sixty-four at a time.
+bool any_ours(const fd_set* set, int count) {
+  if (set == nullptr) return false;
+  for (int first = 0; first < count; first += 64) {
+    std::uint64_t bits = 0;
+    std::memcpy(&bits, reinterpret_cast<const std::byte*>(set) + first / 8, sizeof bits);
+    for (; bits != 0; bits &= bits - 1)
+      if (maybe_ours(first + std::countr_zero(bits))) return true;
+  }
+  return false;
+}
+
+/// Must we ask files ourselves? Not for those that wait in the kernel.
+bool selects_files(const SelectSets& sets, int count) {
+  if (count < 0 || count > FD_SETSIZE) return false;
+  bool ours = false;
+  for (const fd_set* const set : sets.sets) ours = ours || any_ours(set, count);
+  if (!ours) [[likely]]
+    return false;
+  const auto fds = sets.asked(count);
+  return !polled_files(fds.data(), fds.size()).empty();
+}
+
+/// As select: `timeout_ns` < 0 waits for ever; what is left of it is in the end written back.
+int select_files(const SelectSets& sets, int count, std::int64_t& timeout_ns,
+                 const sigset_t* mask) {
+  const int saved = errno;
+  const Guard guard;
+  std::vector<pollfd> fds = sets.asked(count);
+  const std::int64_t end_ns = now_ns() + timeout_ns;
+  const int ready = poll_files(fds.data(), fds.size(), timeout_ns, mask);
+  if (timeout_ns >= 0) timeout_ns = std::max<std::int64_t>(end_ns - now_ns(), 0);
+  if (ready < 0) return ready;
+  return to_libc(sets.answer(fds), saved);
 }
 
 int close_range_any(const char* function, unsigned first, unsigned last, int flags,
@@ -464,6 +576,40 @@ TINY_HOOK(ssize_t, __pread64_chk, int fd, void* to, size_t size, off_t offset, s
   if (size > room) __chk_fail();
   return hook_pread(fd, to, size, offset);
 }
+#define TINY_VECTOR(symbol, op)                                         \
+  TINY_HOOK(ssize_t, symbol, int fd, const iovec* buffers, int count) { \
+    if (!maybe_ours(fd)) [[likely]]                                     \
+      return real::symbol(fd, buffers, count);                          \
+    return vector_slow(#symbol, op, fd, buffers, count, kAtOffset);     \
+  }
+#define TINY_VECTOR_AT(symbol, plain, op)                                             \
+  TINY_HOOK(ssize_t, symbol, int fd, const iovec* buffers, int count, off_t offset) { \
+    if (!maybe_ours(fd)) [[likely]]                                                   \
+      return real::plain(fd, buffers, count, offset);                                 \
+    return vector_slow(#symbol, op, fd, buffers, count, std::uint64_t(offset));       \
+  }
+TINY_VECTOR(readv, Op::read)
+TINY_VECTOR(writev, Op::write)
+TINY_VECTOR_AT(preadv, preadv, Op::read)
+TINY_VECTOR_AT(preadv64, preadv, Op::read)
+TINY_VECTOR_AT(pwritev, pwritev, Op::write)
+TINY_VECTOR_AT(pwritev64, pwritev, Op::write)
+// An offset of -1 is the file's own.
+#define TINY_VECTOR_FLAGS(symbol, plain, op)                                                     \
+  TINY_HOOK(ssize_t, symbol, int fd, const iovec* buffers, int count, off_t offset, int flags) { \
+    if (!maybe_ours(fd)) [[likely]]                                                              \
+      return real::plain(fd, buffers, count, offset, flags);                                     \
+    if (flags != 0) return to_libc<ssize_t>(-EOPNOTSUPP, 0);                                     \
+    return vector_slow(#symbol, op, fd, buffers, count,                                          \
+                       offset == -1 ? kAtOffset : std::uint64_t(offset));                        \
+  }
+TINY_VECTOR_FLAGS(preadv2, preadv2, Op::read)
+TINY_VECTOR_FLAGS(preadv64v2, preadv2, Op::read)
+TINY_VECTOR_FLAGS(pwritev2, pwritev2, Op::write)
+TINY_VECTOR_FLAGS(pwritev64v2, pwritev2, Op::write)
+#undef TINY_VECTOR_FLAGS
+#undef TINY_VECTOR
+#undef TINY_VECTOR_AT
 TINY_HOOK(off_t, lseek, int fd, off_t to, int whence) {
   if (!maybe_ours(fd)) [[likely]]
     return real::lseek(fd, to, whence);
@@ -518,4 +664,25 @@ TINY_HOOK(int, __ppoll_chk, pollfd* fds, nfds_t count, const timespec* timeout,
           const sigset_t* mask, size_t room) {
   if (room / sizeof *fds < count) __chk_fail();
   return ppoll_any(fds, count, timeout, mask);
+}
+TINY_HOOK(int, select, int count, fd_set* readable, fd_set* writable, fd_set* special,
+          timeval* timeout) {
+  const SelectSets sets{{readable, writable, special}};
+  if (!selects_files(sets, count)) return real::select(count, readable, writable, special, timeout);
+  std::int64_t left_ns =
+      timeout == nullptr ? -1
+                         : std::int64_t(timeout->tv_sec) * 1'000'000'000 + timeout->tv_usec * 1'000;
+  const int ready = select_files(sets, count, left_ns, nullptr);
+  if (timeout != nullptr)
+    *timeout = {.tv_sec = left_ns / 1'000'000'000, .tv_usec = left_ns % 1'000'000'000 / 1'000};
+  return ready;
+}
+TINY_HOOK(int, pselect, int count, fd_set* readable, fd_set* writable, fd_set* special,
+          const timespec* timeout, const sigset_t* mask) {
+  const SelectSets sets{{readable, writable, special}};
+  if (!selects_files(sets, count))
+    return real::pselect(count, readable, writable, special, timeout, mask);
+  std::int64_t left_ns =
+      timeout == nullptr ? -1 : std::int64_t(timeout->tv_sec) * 1'000'000'000 + timeout->tv_nsec;
+  return select_files(sets, count, left_ns, mask);
 }

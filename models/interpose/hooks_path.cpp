@@ -18,23 +18,6 @@ namespace {
 
 constexpr dev_t kServedDevice = 0x7479;  // st_dev of everything served: no real file system's
 
-/// Runs `served` for a served path (also an error); else `real`, with the path that links led to.
-template <typename Served, typename RealCall>
-auto by_path(const char* function, int dir, const char* path, bool follow, Served served,
-             RealCall real_call) -> decltype(real_call(dir, path)) {
-  using T = decltype(real_call(dir, path));
-  const int saved = errno;
-  const Guard guard;
-  Located at;
-  const Result located = guarded(function, [&] { return at = locate(dir, path, follow), 0; });
-  if (located < 0) return to_libc<T>(located, saved);
-  errno = saved;
-  if (at.kind == Located::Kind::real) return real_call(dir, path);
-  if (at.kind == Located::Kind::moved) return real_call(AT_FDCWD, at.path.c_str());
-  if (at.kind == Located::Kind::error) return to_libc<T>(-at.error, saved);
-  return to_libc<T>(guarded(function, [&]() -> Result { return served(at); }), saved);
-}
-
 Result stat_node(const Located& at, struct ::stat* to) {
   fill_stat(*at.node, at.node->size_B(), *to);
   return 0;
@@ -187,9 +170,10 @@ void fill_stat(const Node& node, std::size_t size_B, struct ::stat& to) {
 }
 
 int fstat_fd(int fd, struct ::stat* to) {
+  if (!maybe_ours(fd)) [[likely]]
+    return real::fstat(fd, to);
   const int result = real::fstat(fd, to);
-  if (result != 0 || !maybe_ours(fd)) [[likely]]
-    return result;
+  if (result != 0) return result;
   const DescriptionRef description = find_description(fd);
   if (description == nullptr || description->node == nullptr) return result;
   const bool sized = description->node->is(S_IFREG) && description->file == nullptr;

@@ -6,9 +6,12 @@
 
 #include <fcntl.h>
 #include <poll.h>
+#include <stdio.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 namespace tiny::interpose {
@@ -48,6 +51,14 @@ TINY_HOOK(long, syscall, long number, long a, long b, long c, long d, long e, lo
       return ::access(pointer<const char*>(a), int(b));
     case SYS_readlink:
       return ::readlink(pointer<const char*>(a), pointer<char*>(b), size_t(c));
+    case SYS_unlink:
+      return ::unlink(pointer<const char*>(a));
+    case SYS_rename:
+      return ::rename(pointer<const char*>(a), pointer<const char*>(b));
+    case SYS_chmod:
+      return ::chmod(pointer<const char*>(a), mode_t(b));
+    case SYS_mkdir:
+      return ::mkdir(pointer<const char*>(a), mode_t(b));
 #endif
     case SYS_openat:
       return open_at("syscall", int(a), pointer<const char*>(b), int(c), mode_t(d));
@@ -93,6 +104,27 @@ TINY_HOOK(long, syscall, long number, long a, long b, long c, long d, long e, lo
       return ::faccessat(int(a), pointer<const char*>(b), int(c), 0);
     case SYS_readlinkat:
       return ::readlinkat(int(a), pointer<const char*>(b), pointer<char*>(c), size_t(d));
+    case SYS_faccessat2:
+      return ::faccessat(int(a), pointer<const char*>(b), int(c), int(d));
+    case SYS_getdents64:
+      return list_entries(int(a), pointer<void*>(b), size_t(c));
+    case SYS_readv:
+      return ::readv(int(a), pointer<const iovec*>(b), int(c));
+    case SYS_writev:
+      return ::writev(int(a), pointer<const iovec*>(b), int(c));
+    case SYS_unlinkat:
+      return ::unlinkat(int(a), pointer<const char*>(b), int(c));
+    case SYS_renameat2:
+      return ::renameat2(int(a), pointer<const char*>(b), int(c), pointer<const char*>(d),
+                         unsigned(e));
+    case SYS_fchmodat:
+      return ::fchmodat(int(a), pointer<const char*>(b), mode_t(c), 0);
+    case SYS_mkdirat:
+      return ::mkdirat(int(a), pointer<const char*>(b), mode_t(c));
+    case SYS_mknodat:
+      return ::mknodat(int(a), pointer<const char*>(b), mode_t(c), dev_t(d));
+    case SYS_truncate:
+      return ::truncate(pointer<const char*>(a), b);
     default:
       return real::syscall(number, a, b, c, d, e, f);
   }

@@ -13,11 +13,14 @@
 // -EIO.
 // - They may run before the program's static constructors, and before iostream is usable.
 //
-// What is not seen: calls made inside the C library itself (glob, nftw, posix_spawn's file
-// actions), static programs and inline `syscall` instructions (program.h says so), `chdir` into a
-// mounted directory (ENOENT), paths that reach a mount through a symbolic link of the real file
-// system. A mount does not appear in the listing of the real directory above it. After exec a fake
-// descriptor that was not close-on-exec is only its placeholder.
+// What is not seen: calls made inside the C library itself (glob, nftw and fts, posix_spawn's file
+// actions, system, getaddrinfo's configuration, locale and time zone files, dlopen), io_uring,
+// sendfile, splice and copy_file_range, static programs and inline `syscall` instructions
+// (program.h says so), `chdir` into a mounted directory (ENOENT), paths that reach a mount through
+// a symbolic link of the real file system. For programs a mount is a read-only file system: what
+// would create, remove, rename or change a served name fails with EROFS (EXDEV between a mount and
+// the rest). A mount does not appear in the listing of the real directory above it. After exec a
+// fake descriptor that was not close-on-exec is only its placeholder.
 #pragma once
 
 #include <sys/types.h>

@@ -13,8 +13,6 @@
 #include <string_view>
 #include <vector>
 
-#include <fmt/format.h>
-
 namespace tiny::interpose {
 namespace {
 
@@ -50,7 +48,7 @@ std::string in_search_path(const std::string& name) {
   std::string_view left = path != nullptr ? path : "/usr/bin:/bin";
   while (!left.empty()) {
     const std::string_view folder = left.substr(0, left.find(':'));
-    const std::string found = fmt::format("{}/{}", folder.empty() ? "." : folder, name);
+    const std::string found = std::string(folder.empty() ? "." : folder) + "/" + name;
     if (::access(found.c_str(), X_OK) == 0) return found;
     left.remove_prefix(std::min(left.size(), folder.size() + 1));
   }
@@ -110,7 +108,7 @@ bool judge_file(ProgramCheck& check) {
   const std::size_t length = file.is_open() ? file.read(start, sizeof start, 0) : 0;
   if (!file.is_open() || (length == 0 && errno == EISDIR)) {
     check.verdict = Verdict::unreadable;
-    check.reason = fmt::format("{}: {}", check.program, std::strerror(errno));
+    check.reason = check.program + ": " + std::strerror(errno);
   } else if (length >= SELFMAG && std::memcmp(start, ELFMAG, SELFMAG) == 0) {
     judge_elf(file, check);
   } else if (length > 2 && start[0] == '#' && start[1] == '!' && !check.script) {

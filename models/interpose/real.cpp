@@ -144,7 +144,8 @@ long system_call(long number, long a, long b, long c, long d, long e, long f) {
   return result;
 }
 
-#define TINY_REAL(name, fallback) constinit decltype(name) name(#name, fallback)
+#define TINY_REAL(name, fallback) \
+  constinit decltype(name) name(#name, fallback, decltype(name)::first<name>)
 TINY_REAL(open, open_call);
 TINY_REAL(openat, openat_call);
 TINY_REAL(close, close_call);
@@ -196,6 +197,36 @@ TINY_REAL(scandirat, nullptr);
 TINY_REAL(fopen, nullptr);
 TINY_REAL(freopen, nullptr);
 TINY_REAL(fclose, nullptr);
+TINY_REAL(select, nullptr);
+TINY_REAL(pselect, nullptr);
+TINY_REAL(readv, nullptr);
+TINY_REAL(writev, nullptr);
+TINY_REAL(preadv, nullptr);
+TINY_REAL(pwritev, nullptr);
+TINY_REAL(preadv2, nullptr);
+TINY_REAL(pwritev2, nullptr);
+TINY_REAL(getdents64, nullptr);
+TINY_REAL(unlink, nullptr);
+TINY_REAL(unlinkat, nullptr);
+TINY_REAL(rmdir, nullptr);
+TINY_REAL(remove, nullptr);
+TINY_REAL(rename, nullptr);
+TINY_REAL(renameat, nullptr);
+TINY_REAL(renameat2, nullptr);
+TINY_REAL(link, nullptr);
+TINY_REAL(linkat, nullptr);
+TINY_REAL(symlink, nullptr);
+TINY_REAL(symlinkat, nullptr);
+TINY_REAL(mkdir, nullptr);
+TINY_REAL(mkdirat, nullptr);
+TINY_REAL(mknod, nullptr);
+TINY_REAL(mknodat, nullptr);
+TINY_REAL(chmod, nullptr);
+TINY_REAL(fchmodat, nullptr);
+TINY_REAL(chown, nullptr);
+TINY_REAL(lchown, nullptr);
+TINY_REAL(fchownat, nullptr);
+TINY_REAL(truncate, nullptr);
 TINY_REAL(sigaction, nullptr);
 TINY_REAL(signal, nullptr);
 TINY_REAL(pthread_sigmask, pthread_mask_call);

@@ -10,8 +10,10 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
+#include <sys/select.h>
 #include <sys/stat.h>
 #include <sys/types.h>
+#include <sys/uio.h>
 
 #include <atomic>
 #include <cstdint>
@@ -32,18 +34,21 @@ struct Real<R(Args...)> {
   using Function = R(Args...);
   const char* name;
   Function* fallback;  ///< by system call; null where there is none
-  std::atomic<Function*> found = nullptr;
+  std::atomic<Function*> target;
 
-  constexpr Real(const char* symbol, Function* by_system_call)
-      : name(symbol), fallback(by_system_call) {}
-  R operator()(Args... args) {
-    Function* function = found.load(std::memory_order_relaxed);
-    return function != nullptr ? function(args...) : look_up()(args...);
+  constexpr Real(const char* symbol, Function* by_system_call, Function* first_call)
+      : name(symbol), fallback(by_system_call), target(first_call) {}
+  R operator()(Args... args) { return target.load(std::memory_order_relaxed)(args...); }
+
+  /// The target until the function is looked up: so a call needs no test.
+  template <Real& self>
+  static R first(Args... args) {
+    return self.look_up()(args...);
   }
   [[gnu::noinline]] Function* look_up() {
     if (const AnyFunction next = find_next(name)) {
-      found.store(reinterpret_cast<Function*>(next), std::memory_order_relaxed);
-      return found.load(std::memory_order_relaxed);
+      target.store(reinterpret_cast<Function*>(next), std::memory_order_relaxed);
+      return target.load(std::memory_order_relaxed);
     }
     if (fallback == nullptr) missing_function(name);
     return fallback;
@@ -105,6 +110,36 @@ extern Real<int(int, const char*, dirent***, DirFilter, DirCompare)> scandirat;
 extern Real<FILE*(const char*, const char*)> fopen;
 extern Real<FILE*(const char*, const char*, FILE*)> freopen;
 extern Real<int(FILE*)> fclose;
+extern Real<int(int, fd_set*, fd_set*, fd_set*, timeval*)> select;
+extern Real<int(int, fd_set*, fd_set*, fd_set*, const timespec*, const sigset_t*)> pselect;
+extern Real<ssize_t(int, const iovec*, int)> readv;
+extern Real<ssize_t(int, const iovec*, int)> writev;
+extern Real<ssize_t(int, const iovec*, int, off_t)> preadv;
+extern Real<ssize_t(int, const iovec*, int, off_t)> pwritev;
+extern Real<ssize_t(int, const iovec*, int, off_t, int)> preadv2;
+extern Real<ssize_t(int, const iovec*, int, off_t, int)> pwritev2;
+extern Real<ssize_t(int, void*, size_t)> getdents64;
+extern Real<int(const char*)> unlink;
+extern Real<int(int, const char*, int)> unlinkat;
+extern Real<int(const char*)> rmdir;
+extern Real<int(const char*)> remove;
+extern Real<int(const char*, const char*)> rename;
+extern Real<int(int, const char*, int, const char*)> renameat;
+extern Real<int(int, const char*, int, const char*, unsigned)> renameat2;
+extern Real<int(const char*, const char*)> link;
+extern Real<int(int, const char*, int, const char*, int)> linkat;
+extern Real<int(const char*, const char*)> symlink;
+extern Real<int(const char*, int, const char*)> symlinkat;
+extern Real<int(const char*, mode_t)> mkdir;
+extern Real<int(int, const char*, mode_t)> mkdirat;
+extern Real<int(const char*, mode_t, dev_t)> mknod;
+extern Real<int(int, const char*, mode_t, dev_t)> mknodat;
+extern Real<int(const char*, mode_t)> chmod;
+extern Real<int(int, const char*, mode_t, int)> fchmodat;
+extern Real<int(const char*, uid_t, gid_t)> chown;
+extern Real<int(const char*, uid_t, gid_t)> lchown;
+extern Real<int(int, const char*, uid_t, gid_t, int)> fchownat;
+extern Real<int(const char*, off_t)> truncate;
 using SignalHandler = void (*)(int);
 extern Real<int(int, const struct ::sigaction*, struct ::sigaction*)> sigaction;
 extern Real<SignalHandler(int, SignalHandler)> signal;

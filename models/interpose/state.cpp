@@ -20,8 +20,6 @@
 #include <deque>
 #include <set>
 
-#include <fmt/format.h>
-
 namespace tiny::interpose {
 
 [[gnu::tls_model("initial-exec")]] thread_local constinit int t_inside = 0;
@@ -58,7 +56,7 @@ pid_t process_id() { return pid_t(real::system_call(SYS_getpid)); }
 bool owns_tables() { return g_owner.load(std::memory_order_relaxed) == process_id(); }
 
 void report(const char* what, const char* why) {
-  const std::string line = fmt::format("tiny interpose: {}: {}\n", what, why);
+  const std::string line = std::string("tiny interpose: ") + what + ": " + why + "\n";
   real::system_call(SYS_write, 2, (long)line.data(), (long)line.size());
 }
 
@@ -124,7 +122,8 @@ void publish(PrefixTable table) {
 
 Prefix parse_prefix(const char* what, std::string_view text) {
   if (text.empty() || text[0] != '/')
-    throw UsageError(fmt::format("[interpose] {}: the prefix \"{}\" is not absolute", what, text));
+    throw UsageError("[interpose] " + std::string(what) + ": the prefix \"" + std::string(text) +
+                     "\" is not absolute");
   Prefix prefix;
   prefix.wildcard = text.back() == '*';
   if (prefix.wildcard) text.remove_suffix(1);
@@ -217,7 +216,7 @@ bool PrefixTable::above_any(std::string_view directory) const {
 }
 
 void mount(std::string_view prefix, std::shared_ptr<Tree> tree) {
-  if (tree == nullptr) throw UsageError(fmt::format("[interpose] mount: no tree for {}", prefix));
+  if (tree == nullptr) throw UsageError("[interpose] mount: no tree for " + std::string(prefix));
   Prefix parsed = parse_prefix("mount", prefix);
   parsed.tree = std::move(tree);
   change_prefixes(parsed, Side::tree);
@@ -227,7 +226,7 @@ void unmount(std::string_view prefix) {
 }
 void observe(std::string_view prefix, std::shared_ptr<Observer> observer) {
   if (observer == nullptr)
-    throw UsageError(fmt::format("[interpose] observe: no observer for {}", prefix));
+    throw UsageError("[interpose] observe: no observer for " + std::string(prefix));
   Prefix parsed = parse_prefix("observe", prefix);
   parsed.observer = std::move(observer);
   change_prefixes(parsed, Side::observer);
@@ -476,13 +475,30 @@ std::string absolute_path(int dir, std::string_view path, int& error) {
   return base->path + "/" + std::string(path);
 }
 
+/// Has this absolute path neither empty nor "." nor ".." components? Hidden files are normal.
+bool is_normal(std::string_view path) {
+  for (std::size_t slash = 0; slash != std::string_view::npos; slash = path.find('/', slash + 1)) {
+    std::string_view rest = path.substr(slash + 1);
+    while (rest.starts_with('.') && path.size() - rest.size() < slash + 3) rest.remove_prefix(1);
+    if (rest.empty() || rest[0] == '/') return false;
+  }
+  return true;
+}
+
 bool concerns_nobody(const PrefixTable& table, std::string_view path) {
-  if (path.find("/.") != std::string_view::npos || path.find("//") != std::string_view::npos ||
-      path.back() == '/')
-    return false;
+  if (!is_normal(path)) return false;
   return table.find(path, true) == nullptr && table.find(path, false) == nullptr &&
          !table.above_any(path);
 }
+
+}  // namespace
+
+bool path_matters(const char* path) {
+  ensure_setup();
+  return !concerns_nobody(prefix_table(), path);
+}
+
+namespace {
 
 /// Follows a path component by component through the trees.
 class Walk {

@@ -70,10 +70,12 @@ extern std::atomic<bool> g_relative_matters;  ///< the current directory is abov
 inline bool letter_matters(char letter) {
   return __atomic_load_n(&g_letters.set[std::uint8_t(letter)], __ATOMIC_RELAXED) != 0;
 }
-/// May this path concern us? One or two loads for almost every path of a program.
+/// Compares with the prefixes, without a lock or an allocation; runs the setup if that is due.
+bool path_matters(const char* path);
+/// May this path concern us? A few loads for almost every path of a program.
 inline bool maybe_path(const char* path) {
   if (path == nullptr) return false;
-  if (path[0] == '/') return letter_matters(path[1]) && t_inside == 0;
+  if (path[0] == '/') return letter_matters(path[1]) && t_inside == 0 && path_matters(path);
   const bool matters = g_relative_matters.load(std::memory_order_relaxed) ||
                        (path[0] == '.' && path[1] == '.' && letter_matters('.'));
   return matters && t_inside == 0;
@@ -107,7 +109,7 @@ extern std::atomic<std::uint8_t> g_ours[kMaxDescriptors];
 /// Is this descriptor in our table? One load.
 inline bool maybe_ours(int fd) {
   return unsigned(fd) < unsigned(kMaxDescriptors) &&
-         g_ours[fd].load(std::memory_order_relaxed) != 0 && t_inside == 0;
+         g_ours[unsigned(fd)].load(std::memory_order_relaxed) != 0 && t_inside == 0;
 }
 
 /// A path relative to a directory.

@@ -4,8 +4,10 @@
 #include <fcntl.h>
 #include <spawn.h>
 #include <sys/epoll.h>
+#include <sys/select.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
 #include <sys/wait.h>
 
 #include <algorithm>
@@ -289,6 +291,72 @@ TEST_CASE("poll asks a device, and waits on its eventfd in the kernel") {
   CHECK(::poll(fds, 2, -1) == 2);
   CHECK(::poll(fds + 1, 1, 0) == 1);
   for (const int each : {epoll, asked, waits}) CHECK(::close(each) == 0);
+}
+
+TEST_CASE("select and pselect ask a device, with other descriptors") {
+  Served served;
+  const int asked = open_add(), waits = ::open("/tiny_served/dev/waits", O_RDWR | O_CLOEXEC);
+  fd_set readable, writable;
+  const auto set = [&] {
+    FD_ZERO(&readable);
+    FD_ZERO(&writable);
+    FD_SET(asked, &readable);
+    FD_SET(waits, &readable);
+    FD_SET(asked, &writable);
+  };
+  const int count = std::max(asked, waits) + 1;
+  set();
+  timeval soon{0, 3'000};
+  CHECK(::select(count, &readable, &writable, nullptr, &soon) == 0);
+  CHECK_FALSE(FD_ISSET(asked, &readable));
+  CHECK(soon.tv_usec == 0);
+  CHECK(::write(waits, "x", 1) == 1);
+  set();
+  CHECK(::select(count, &readable, &writable, nullptr, nullptr) == 1);
+  CHECK(FD_ISSET(waits, &readable));
+  CHECK_FALSE(FD_ISSET(asked, &readable));
+  CHECK(::write(asked, "x", 1) == 1);
+  set();
+  const timespec soon_ns{0, 3'000'000};
+  CHECK(::pselect(count, &readable, &writable, nullptr, &soon_ns, nullptr) == 2);
+  CHECK(FD_ISSET(asked, &readable));
+  CHECK_FALSE(FD_ISSET(asked, &writable));
+  CHECK(::close(waits) == 0);
+  set();
+  CHECK(::select(count, &readable, nullptr, nullptr, nullptr) == -1);
+  CHECK(errno == EBADF);
+  CHECK(::close(asked) == 0);
+}
+
+TEST_CASE("vectors of buffers reach a device as one call") {
+  Served served;
+  const auto notes = std::make_shared<Notes>();
+  interpose::observe("/tiny_served/dev/add", notes);
+  const int fd = open_add();
+  unsigned char first[2] = {}, second[3] = {};
+  const iovec parts[3] = {{first, 2}, {nullptr, 0}, {second, 3}};
+  CHECK(::readv(fd, parts, 3) == 5);
+  CHECK(first[1] == 1);
+  CHECK(second[2] == 4);
+  CHECK(::preadv(fd, parts, 3, 100) == 5);
+  CHECK(second[0] == 102);
+  CHECK(::writev(fd, parts, 3) == 5);
+  CHECK(::pwritev(fd, parts, 3, 7) == 5);
+  CHECK(::preadv2(fd, parts, 3, -1, 0) == 5);
+  CHECK(first[0] == 10);
+  CHECK(::pwritev2(fd, parts, 3, 7, RWF_SYNC) == -1);
+  CHECK(errno == EOPNOTSUPP);
+  const volatile int negative = -1;  // known to the compiler, it would warn
+  CHECK(::readv(fd, parts, negative) == -1);
+  CHECK(errno == EINVAL);
+  CHECK(notes->of(interpose::Op::read, true).size() == 3);
+  const auto writes = notes->of(interpose::Op::write, true);
+  REQUIRE(writes.size() == 2);
+  CHECK(writes[1].function == "pwritev");
+  CHECK(writes[1].call.length_B == 5);
+  CHECK(writes[1].call.offset_B == 7);
+  CHECK(::close(fd) == 0);
+  interpose::unobserve("/tiny_served/dev/add");
 }
 
 TEST_CASE("a forked child has its own copy of the descriptors, told of the fork") {

@@ -347,6 +347,91 @@ TEST_CASE("directories list what the tree has") {
   CHECK(errno == ENOTDIR);
 }
 
+TEST_CASE("getdents64 lists a served directory in pieces, by syscall() too") {
+  const Served served;
+  const int fd = ::open("/tiny_served/sys", O_RDONLY | O_DIRECTORY);
+  REQUIRE(fd >= 0);
+  std::vector<std::string> found;
+  alignas(dirent) char buffer[64];
+  for (long count = 0; (count = ::syscall(SYS_getdents64, fd, buffer, sizeof buffer)) > 0;)
+    for (long at = 0; at < count;) {
+      std::uint16_t length_B = 0;
+      std::memcpy(&length_B, buffer + at + offsetof(dirent, d_reclen), sizeof length_B);
+      REQUIRE(length_B % 8 == 0);
+      found.emplace_back(buffer + at + offsetof(dirent, d_name));
+      at += length_B;
+    }
+  const std::vector<std::string> wanted{".", "..", "big", "empty", "level", "name", "nothing"};
+  CHECK(found == wanted);
+  CHECK(::getdents64(fd, buffer, sizeof buffer) == 0);
+  CHECK(::lseek(fd, 0, SEEK_SET) == 0);
+  CHECK(::getdents64(fd, buffer, 8) == -1);
+  CHECK(errno == EINVAL);
+  CHECK(::getdents64(fd, buffer, sizeof buffer) > 0);
+  CHECK(::close(fd) == 0);
+  const int file = ::open("/tiny_served/sys/name", O_RDONLY);
+  CHECK(::getdents64(file, buffer, sizeof buffer) == -1);
+  CHECK(errno == ENOTDIR);
+  CHECK(::close(file) == 0);
+}
+
+TEST_CASE("a mount is a read-only file system, also where the real one has the path") {
+  const TempDir temp;
+  const std::string real = temp.path + "/real", inner = temp.path + "/served",
+                    file = inner + "/file", fresh = inner + "/new";
+  REQUIRE(::mkdir(inner.c_str(), 0700) == 0);
+  for (const std::string& path : {real, file}) std::ofstream(path) << "kept";
+  const auto tree = std::make_shared<interpose::Tree>();
+  tree->add_file(file, "served");
+  interpose::mount(inner, tree);
+  const auto error = [](int result) { return result == 0 ? 0 : errno; };
+  const char *const f = file.c_str(), *const n = fresh.c_str(), *const r = real.c_str();
+  CHECK(error(::unlink(f)) == EROFS);
+  CHECK(error(::unlinkat(AT_FDCWD, f, 0)) == EROFS);
+  CHECK(error(::remove(f)) == EROFS);
+  CHECK(error(::rmdir(f)) == EROFS);
+  CHECK(error(::chmod(f, 0600)) == EROFS);
+  CHECK(error(::fchmodat(AT_FDCWD, f, 0600, 0)) == EROFS);
+  CHECK(error(::chown(f, 0, 0)) == EROFS);
+  CHECK(error(::truncate(f, 0)) == EROFS);
+  CHECK(error(::unlink(n)) == ENOENT);
+  CHECK(error(::mkdir(n, 0700)) == EROFS);
+  CHECK(error(::mkdir(f, 0700)) == EEXIST);
+  CHECK(error(::mkdirat(AT_FDCWD, n, 0700)) == EROFS);
+  CHECK(error(::symlink("x", n)) == EROFS);
+  CHECK(error(::mknod(n, S_IFREG | 0600, 0)) == EROFS);
+  CHECK(error(::rename(f, n)) == EROFS);
+  CHECK(error(::renameat(AT_FDCWD, f, AT_FDCWD, r)) == EROFS);
+  CHECK(error(::rename(r, n)) == EXDEV);
+  CHECK(error(::link(r, n)) == EXDEV);
+  CHECK(error(int(::syscall(SYS_unlinkat, AT_FDCWD, f, 0))) == EROFS);
+  CHECK(error(::chmod(r, 0600)) == 0);
+  interpose::unmount(inner);
+  CHECK(read_path(f) == "kept");
+  CHECK(read_path(r) == "kept");
+  CHECK(open_error(n, O_RDONLY) == ENOENT);
+  CHECK(error(::rename(r, n)) == 0);
+  CHECK(error(::unlink(n)) == 0);
+}
+
+TEST_CASE("hidden files, and names that only begin like a prefix, are nobody's") {
+  const TempDir temp;
+  const auto tree = std::make_shared<interpose::Tree>();
+  tree->add_file(temp.path + "/served/x", "x");
+  interpose::mount(temp.path + "/served", tree);
+  for (const char* const name : {"/.hidden", "/..two", "/...", "/served.old"}) {
+    const std::string path = temp.path + name;
+    std::ofstream(path) << name;
+    CHECK(read_path(path.c_str()) == name);
+  }
+  CHECK(read_path((temp.path + "/./served/x").c_str()) == "x");
+  CHECK(read_path((temp.path + "/.hidden/../served/x").c_str()) == "x");
+  CHECK(read_path((temp.path + "//served/x").c_str()) == "x");
+  CHECK(read_path((temp.path + "/served/./x").c_str()) == "x");
+  CHECK(::access((temp.path + "/served/..").c_str(), F_OK) == 0);
+  interpose::unmount(temp.path + "/served");
+}
+
 TEST_CASE("scandir and std::filesystem see served directories") {
   const Served served;
   dirent** list = nullptr;

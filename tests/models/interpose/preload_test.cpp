@@ -100,6 +100,25 @@ TEST_CASE("programs that use nothing of ours run unchanged") {
         run("head -n 1 /etc/passwd").text);
 }
 
+TEST_CASE("a preload library needs the C library alone and shows only names of it") {
+  // What else it needed would be loaded and relocated in every program; what else it showed would
+  // take the place of the program's own.
+  if (!exists("/usr/bin/readelf") || !exists("/usr/bin/nm")) return;
+  const std::string needed = run("readelf -d " TINY_PRELOAD " | grep NEEDED").text;
+  CHECK(needed.find("libc.so") != std::string::npos);
+  for (const char* const name : {"libstdc++", "libfmt", "libgcc_s", "libxxhash"})
+    CHECK(needed.find(name) == std::string::npos);
+  const std::string shown = run("nm -D --defined-only " TINY_PRELOAD).text;
+  CHECK(shown.find(" openat\n") != std::string::npos);
+  for (const char* const name : {" _Z", " __cxa_", " __gxx_", " _Unwind_", " operator"})
+    CHECK(shown.find(name) == std::string::npos);
+  CHECK(run("readelf -d " TINY_PRELOAD " | grep -c BIND_NOW").text == "0\n");
+}
+
+TEST_CASE("a cancelled thread leaves a served call by its own clean-up") {
+  CHECK(run(TINY_CANCEL).text == "cleaned up, cancelled\n");
+}
+
 TEST_CASE("a program is judged by its file") {
   CHECK(interpose::check_program("/bin/cat").verdict == Verdict::fine);
   CHECK(interpose::check_program("cat").verdict == Verdict::fine);

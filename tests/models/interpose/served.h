@@ -102,7 +102,7 @@ inline std::shared_ptr<interpose::Tree> make_tree(Log& log, std::string& written
   auto tree = std::make_shared<interpose::Tree>();
   tree->add_file("/tiny_served/sys/name", "gfx1100\n");
   tree->add_file("/tiny_served/sys/empty", "");
-  tree->add_file("/tiny_served/sys/big", std::string(100'000, 'x'));
+  tree->add_file("/tiny_served/sys/big", [] { return std::string(100'000, 'x'); });
   tree->add_file(
       "/tiny_served/sys/level", [] { return std::string("auto\n"); }, 0644,
       [&written](std::string_view text) {
