@@ -269,8 +269,10 @@ void AmdBackend::make_instances(AmdList& list) {
   uint64_t size_B = align_up(list.kernarg.size(), kAlign_B);
   for (size_t s = 0; s < list.segments.size(); ++s) {
     AmdSegment& segment = list.segments[s];
-    segment.words.resize(align_up(segment.words.size(), 8), 0);  // both engines fetch by eights
-    const size_t used_dw = segment.words.size();
+    const size_t real_dw = segment.words.size(), used_dw = align_up(real_dw, 8);
+    segment.words.resize(
+        used_dw);  // both engines fetch by eights; zeros are NOPs of the copy engine
+    if (segment.queue == 0) pm4::fill_nops(std::span(segment.words).subspan(real_dw));
     if (used_dw > kMaxIndirect_dw)
       throw UsageError(fmt::format("[submit] a list of {} dwords; one indirect buffer has {}",
                                    used_dw, kMaxIndirect_dw));

@@ -391,7 +391,7 @@ bool FakeKfd::Impl::step(Queue& q) {
 }
 
 bool FakeKfd::Impl::step_compute(Queue& q, std::span<const uint32_t> words, size_t& used) {
-  used = words[0] ? pm4::size_dw_of(words[0]) : 1;
+  used = pm4::size_dw_of(words[0]);
   if (used == 0 || used > words.size()) throw std::runtime_error("broken packet");
   const uint32_t op = words[0] >> 8 & 0xff;
   if (op == pm4::WAIT_REG_MEM::kOpcode) {
@@ -428,7 +428,7 @@ bool FakeKfd::Impl::step_compute(Queue& q, std::span<const uint32_t> words, size
       copy(a.dst, a.src, a.size_B);
     }
   }
-  const std::string text = words[0] ? pm4::to_string(words) : "NOP";
+  const std::string text = pm4::to_string(words);
   ++packets[text.substr(0, text.find(' '))];
   return true;
 }
