@@ -40,7 +40,6 @@ Lines decode_drm_ioctl(const IoctlCall& call, const Symbols& symbols);
 /// What the recorder should attach to a call of /dev/kfd or DRM. `known` is what it has attached so
 /// far: call again with it until nothing new comes (arrays of pointers take two rounds). Sizes are
 /// clamped to kFollowLimit_B. Reads embedded constants only; allocates nothing but the result.
-inline constexpr std::uint64_t kFollowLimit_B = 64 << 10;
 std::vector<Range> follow_amd(std::uint32_t request, Bytes argument,
                               std::span<const Attachment> known = {});
 

@@ -89,5 +89,7 @@ struct Range {
   std::uint64_t address = 0;
   std::uint64_t size_B = 0;
 };
+/// The followers never ask for more than this in one range.
+inline constexpr std::uint64_t kFollowLimit_B = 64 << 10;
 
 }  // namespace tiny::decode

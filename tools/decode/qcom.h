@@ -23,7 +23,6 @@ std::vector<Range> follow_kgsl(std::uint32_t request, Bytes argument,
                                std::span<const Attachment> known = {});
 std::vector<Range> follow_msm(std::uint32_t request, Bytes argument,
                               std::span<const Attachment> known = {});
-constexpr std::uint64_t kFollowLimit_B = 64 << 10;
 constexpr std::size_t kFollowRanges = 128;
 
 /// A piece of command stream that a submission names: by GPU address, or by the handle of its
