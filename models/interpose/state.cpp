@@ -514,7 +514,8 @@ class Walk {
     located_.path = current_.empty() ? "/" : current_;
     return std::move(located_);
   }
-  bool moved() const { return links_ > 0; }
+  /// Would the real file system resolve the path as it was given to something else?
+  bool moved() const { return links_ > 0 || left_; }
 
  private:
   static constexpr int kMaxLinks = 40;  // as the kernel (path_resolution(7))
@@ -530,6 +531,7 @@ class Walk {
     todo_.pop_front();
     if (part == ".") return;
     if (part == "..") {
+      left_ = left_ || located_.kind == Located::Kind::served;
       current_.resize(current_.empty() ? 0 : current_.rfind('/'));
       return enter();
     }
@@ -564,6 +566,7 @@ class Walk {
   std::string current_;  // "" is the root
   Located located_;
   int links_ = 0;
+  bool left_ = false;  // by "..", a served directory
 };
 
 }  // namespace

@@ -352,7 +352,7 @@ TEST_CASE("vectors of buffers reach a device as one call") {
   CHECK(notes->of(interpose::Op::read, true).size() == 3);
   const auto writes = notes->of(interpose::Op::write, true);
   REQUIRE(writes.size() == 2);
-  CHECK(writes[1].function == "pwritev");
+  CHECK(writes[1].function.starts_with("pwritev"));  // with or without 64
   CHECK(writes[1].call.length_B == 5);
   CHECK(writes[1].call.offset_B == 7);
   CHECK(::close(fd) == 0);
