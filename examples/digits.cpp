@@ -19,8 +19,9 @@ void train_digits(const examples::RunOptions& options) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  examples::RunOptions options{.training = {.epochs = 12, .batch = examples::kDigitsBatch},
-                               .out = "digits.safetensors"};
+  examples::RunOptions options;
+  options.training = {.epochs = 12, .batch = examples::kDigitsBatch};
+  options.out = "digits.safetensors";
   CLI::App app{"Trains a small convolutional network on handwritten digits", "digits"};
   examples::add_options(app, options);
   return examples::run(app, argc, argv, [&] { train_digits(options); });

@@ -21,7 +21,7 @@ struct Net {
 };
 
 struct Options {
-  examples::RunOptions run{.training = {.epochs = 4, .batch = 128}};
+  examples::RunOptions run;
   int64_t limit = 0;
   double rate = 1e-3;
   std::string data;
@@ -48,6 +48,7 @@ void train_mnist(const Options& options) {
 
 int main(int argc, char** argv) {
   Options options;
+  options.run.training = {.epochs = 4, .batch = 128};
   CLI::App app{"Trains a convolutional network on MNIST or Fashion-MNIST", "mnist"};
   app.add_option("--data", options.data, "folder with the four files; default TINY_DATA");
   app.add_option("--rate", options.rate, "the optimizer's step size")->check(CLI::PositiveNumber);
