@@ -6,6 +6,7 @@
 #include <exception>
 
 #include "models/amd/model.h"
+#include "models/interpose/interpose.h"
 
 extern "C" void tiny_interpose_setup() {
   const char* text = std::getenv(tiny::models::amd::kOptionsVariable);

@@ -21,6 +21,7 @@ std::span<const Command> commands();
 int run_decode(std::span<const std::string>);
 int run_devices(std::span<const std::string>);
 int run_env(std::span<const std::string>);
+int run_model(std::span<const std::string>);
 int run_trace(std::span<const std::string>);
 
 }  // namespace tiny::tool
