@@ -224,6 +224,7 @@ class Aql {
       return true;
     }
     Launch l;
+    l.hazards = false;
     for (unsigned d = 0; d < 3; ++d) {
       const auto group = field<uint16_t>(p_, 4 + d * 2);
       const auto grid = field<uint32_t>(p_, 0x0c + d * 4);
@@ -247,7 +248,6 @@ class Aql {
     acquire();
     const std::string text = fmt::format("AQL dispatch {} of kernel 0x{:x}", q_.read, object);
     Clock clock = q_.clock;
-    q_.gpu.kernel.order.last(q_.dispatch_line);
     clock.set(q_.dispatch_line, q_.gpu.kernel.order.last(q_.dispatch_line) + 1);
     q_.issue_dispatch(std::move(l), text, completion(clock));
     return true;

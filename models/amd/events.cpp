@@ -41,6 +41,8 @@ int Events::create(abi::CreateEvent& args) {
     ++signals_;
     clear_slot(slots_ + id);
     args.event_slot_index = args.event_trigger_data = id;
+    // Also for pages of the process's own: libhsakmt takes it for "there is a slot".
+    args.event_page_offset = abi::kMmapEvents;
   } else {
     id = next_other_++;
   }

@@ -115,7 +115,9 @@ bool barrier(const Machine& m) {
   packet.completion_signal = signal;
   submit(m, &packet, header_of(HSA_PACKET_TYPE_BARRIER_AND));
   wait(signal);
-  return hsa_signal_load_relaxed(signal) == 0;
+  const bool done = hsa_signal_load_relaxed(signal) == 0;
+  CHECK(hsa_signal_destroy(signal));
+  return done;
 }
 
 void copy(const Machine& m, void* to, hsa_agent_t to_agent, const void* from,
@@ -195,6 +197,7 @@ bool dispatch(const Machine& m, const char* path) {
   std::memcpy(reinterpret_cast<char*>(&packet) + 2, &setup, 2);
   submit(m, &packet, header_of(HSA_PACKET_TYPE_KERNEL_DISPATCH));
   wait(packet.completion_signal);
+  CHECK(hsa_signal_destroy(packet.completion_signal));
   copy(m, host, m.cpu, y, m.gpu, kCount * 4);
   for (unsigned i = 0; i < kCount; ++i)
     if (host[i] != 4.0f * float(i)) {
