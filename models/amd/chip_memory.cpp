@@ -24,8 +24,8 @@ unsigned in_page(const std::byte* host) {
 
 /// Client threads read and write the same bytes; only the fences are ordered, and those through
 /// another mapping, so a sanitizer cannot see it.
-[[gnu::no_sanitize("thread"), gnu::noinline]] void copy_bytes(std::byte* to, const std::byte* from,
-                                                              uint64_t size_B) {
+[[gnu::no_sanitize_thread, gnu::noinline]] void copy_bytes(std::byte* to, const std::byte* from,
+                                                           uint64_t size_B) {
   __asm__ volatile("rep movsb" : "+D"(to), "+S"(from), "+c"(size_B) : : "memory");
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The kernel's half of the model: topology, memory, events, queue creation.
-#include "client.h"
+#include "tests/models/amd/client.h"
 
 #include <dirent.h>
 #include <sys/stat.h>

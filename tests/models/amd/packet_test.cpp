@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The packet processors: PM4, SDMA and AQL queues, fences, waits, interrupts, and what they refuse.
-#include "client.h"
+#include "tests/models/amd/client.h"
 
 #include <chrono>
 #include <random>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Dispatches on the model: results, LDS, scratch, faults, and each missing wait, acquire and
 // release.
-#include "client.h"
+#include "tests/models/amd/client.h"
 
 #include <chrono>
 
