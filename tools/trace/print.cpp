@@ -99,6 +99,24 @@ class LateNames : public NameSink {
   std::vector<std::pair<std::uint64_t, std::uint64_t>> removed_;
 };
 
+/// Memory that a call's argument points to is `arg0`, `arg1`, …, unless it has a name: it mostly is
+/// on the stack, elsewhere in every run.
+class ArgumentNames : public decode::Symbols {
+ public:
+  ArgumentNames(const Names& names, std::span<const decode::Attachment> attachments)
+      : names_(names), attachments_(attachments) {}
+  std::string address(std::uint64_t va) const override {
+    if (!names_.name_at(va).empty()) return names_.address(va);
+    for (std::size_t i = 0; i < attachments_.size(); ++i)
+      if (va == attachments_[i].address) return fmt::format("arg{}", i);
+    return names_.address(va);
+  }
+
+ private:
+  const Names& names_;
+  std::span<const decode::Attachment> attachments_;
+};
+
 }  // namespace
 
 struct Printer::Process {
@@ -224,7 +242,8 @@ void Printer::ioctl(const Record& record, Line& line, Process& process) {
   call.call.attachments = attachments;
   LateNames names(process.names);
   process.watchers.after(call, names);
-  std::vector<std::string> lines = process.devices.ioctl(call, process.names);
+  std::vector<std::string> lines =
+      process.devices.ioctl(call, ArgumentNames(process.names, attachments));
   line.event = fmt::format("ioctl {}#{} {} {}", base_name(call.path), call.fd, lines[0],
                            result_text(call.call.result));
   line.below.assign(lines.begin() + 1, lines.end());

@@ -18,22 +18,36 @@ std::vector<std::string> texts(const std::vector<decode::Line>& lines) {
 
 std::string rest_text(std::size_t left_B) { return fmt::format("…+{} bytes", left_B); }
 
+bool is_zero(decode::Bytes bytes) {
+  return std::all_of(bytes.begin(), bytes.end(), [](std::byte b) { return b == std::byte{0}; });
+}
+
 /// Quadwords, addresses by name where a buffer is there: arguments are mostly pointers.
+std::string argument_row(std::size_t at, decode::Bytes row, const Names& names) {
+  std::string line = fmt::format("+{:#05x} ", at);
+  for (std::size_t i = 0; i < row.size(); i += 8) {
+    const std::size_t left_B = std::min<std::size_t>(8, row.size() - i);
+    std::uint64_t value = 0;
+    __builtin_memcpy(&value, row.data() + i, left_B);
+    line += ' ' + (left_B == 8 && !names.name_at(value).empty() ? names.address(value)
+                                                                : fmt::format("{:#x}", value));
+  }
+  return line;
+}
+
+/// Rows of zeros are left out unless `full`: NVIDIA's arguments begin 0x210 bytes into a bank that
+/// is mostly empty. The last row stays, so that the size is seen.
 std::vector<std::string> argument_lines(decode::Bytes bytes, const Names& names, bool full) {
   std::vector<std::string> out;
-  const std::size_t shown_B = full ? bytes.size() : std::min(bytes.size(), kShown_B);
-  for (std::size_t at = 0; at < shown_B; at += kRow_B) {
-    std::string line = fmt::format("+{:#05x} ", at);
-    for (std::size_t i = at; i < std::min(at + kRow_B, shown_B); i += 8) {
-      const std::size_t left_B = std::min<std::size_t>(8, bytes.size() - i);
-      std::uint64_t value = 0;
-      __builtin_memcpy(&value, bytes.data() + i, left_B);
-      line += ' ' + (left_B == 8 && !names.name_at(value).empty() ? names.address(value)
-                                                                  : fmt::format("{:#x}", value));
+  for (std::size_t at = 0; at < bytes.size(); at += kRow_B) {
+    const decode::Bytes row = bytes.subspan(at, std::min(kRow_B, bytes.size() - at));
+    if (!full && is_zero(row) && at + kRow_B < bytes.size()) continue;
+    if (!full && out.size() * kRow_B >= kShown_B) {
+      out.push_back(rest_text(bytes.size() - at));
+      break;
     }
-    out.push_back(std::move(line));
+    out.push_back(argument_row(at, row, names));
   }
-  if (shown_B < bytes.size()) out.push_back(rest_text(bytes.size() - shown_B));
   return out;
 }
 
@@ -50,26 +64,23 @@ std::vector<std::string> hex_lines(decode::Bytes bytes, bool full) {
   return out;
 }
 
-std::vector<std::string> DeviceDecoders::ioctl(const DeviceCall& call, const Names& names) {
+std::vector<std::string> DeviceDecoders::ioctl(const DeviceCall& call,
+                                               const decode::Symbols& symbols) {
   drm_.see(call);
   const std::string_view path = call.path;
   std::vector<decode::Line> lines;
   if (path.starts_with("/dev/nvidia-uvm")) {
-    lines.push_back(decode::decode_uvm_ioctl(call.call, nv_, names));
+    lines.push_back(decode::decode_uvm_ioctl(call.call, nv_, symbols));
   } else if (path.starts_with("/dev/nvidia")) {
-    lines.push_back(decode::decode_nvidia_ioctl(call.call, nv_, names));
+    lines.push_back(decode::decode_nvidia_ioctl(call.call, nv_, symbols));
   } else if (path.starts_with("/dev/kgsl")) {
-    lines = print_kgsl_ioctl(call, names);
+    lines = print_kgsl_ioctl(call, symbols);
   } else if (drm_.is_msm(path)) {
-    lines = print_msm_ioctl(call, names);
+    lines = print_msm_ioctl(call, symbols);
   } else {
-    lines = print_amd_ioctl(call, names);
+    lines = print_amd_ioctl(call, symbols);
   }
   std::vector<std::string> out = texts(lines);
-  if (path.starts_with("/dev/nvidia")) {
-    const std::string note = nv_.take_note();
-    if (!note.empty()) out.push_back("note: " + note);
-  }
   if (out.empty()) out.push_back(fmt::format("request={:#x}", call.call.request));
   return out;
 }

@@ -38,7 +38,7 @@ class DeviceDecoders {
   DeviceDecoders& operator=(const DeviceDecoders&) = delete;
 
   /// The call's line first, never empty; then lines about what it points to.
-  std::vector<std::string> ioctl(const DeviceCall& call, const Names& names);
+  std::vector<std::string> ioctl(const DeviceCall& call, const decode::Symbols& symbols);
   std::vector<std::string> contents(Contents contents, const Record& record, decode::Bytes data,
                                     const Names& names, bool full);
   /// AMD packets of a generation that was not told.

@@ -15,7 +15,8 @@ namespace {
 constexpr std::uint32_t kKgsl = 9, kDrm = 'd';
 constexpr std::uint32_t kGetProperty = 0x02, kMapUserMem = 0x15, kGpumemAllocId = 0x34,
                         kGpuobjAlloc = 0x45, kGpuobjFree = 0x46, kGpuobjInfo = 0x47;
-constexpr std::uint32_t kMsmGemNew = 0x42, kMsmGemInfo = 0x43;
+constexpr std::uint32_t kMsmGetParam = 0x40, kMsmGemNew = 0x42, kMsmGemInfo = 0x43;
+constexpr std::uint32_t kMsmChipId = 3;
 constexpr std::uint32_t kPropertyDeviceInfo = 1;
 constexpr std::size_t kMaxReferences = 256;  // of one submission
 constexpr int kMaxDepth = 4;                 // indirect buffers in indirect buffers
@@ -93,6 +94,8 @@ class QcomWatcher : public Watcher {
   }
 
   void msm(std::uint32_t number, decode::Bytes args, NameSink& names) {
+    if (number == kMsmGetParam && args.size() == 24 && field<std::uint32_t>(args, 4) == kMsmChipId)
+      chip_id_ = field<std::uint64_t>(args, 8) & UINT32_MAX;
     if (number == kMsmGemNew && args.size() == 16)
       objects_[field<std::uint32_t>(args, 12)] = {0, 0, field<std::uint64_t>(args, 0), 0};
     if (number != kMsmGemInfo || args.size() != 24) return;
