@@ -6,6 +6,7 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <map>
 #include <memory>
@@ -18,12 +19,12 @@ namespace {
 
 using interpose::Result;
 
+/// Everything succeeds; KFD's GET_VERSION answers 1.14. An odd request with `EINVAL` as argument
+/// fails, so that a test sees that, too. Each offset maps memory of its own.
 class FakeDevice : public interpose::File {
  public:
   FakeDevice() : memory_(::memfd_create("fake", MFD_CLOEXEC)) {}
 
-  /// Everything succeeds; KFD's GET_VERSION answers 1.14. An odd request with `EINVAL` as argument
-  /// fails, so that a test sees that, too.
   Result ioctl(unsigned long request, void* argument) override {
     if (argument == reinterpret_cast<void*>(EINVAL)) return -EINVAL;
     if (request == 0x80084b01) {
@@ -33,15 +34,100 @@ class FakeDevice : public interpose::File {
     return 0;
   }
   Result map(const interpose::MapRequest& request) override {
-    if (::ftruncate(memory_.get(), static_cast<off_t>(request.length_B)) != 0) return -errno;
-    void* at =
-        ::mmap(request.address, request.length_B, request.prot, request.flags, memory_.get(), 0);
+    const auto [place, is_new] = places_.emplace(request.offset_B, end_);
+    end_ = std::max(end_, place->second + (request.length_B + 4095) / 4096 * 4096);
+    if (::ftruncate(memory_.get(), static_cast<off_t>(end_)) != 0) return -errno;
+    void* at = ::mmap(request.address, request.length_B, request.prot, request.flags, memory_.get(),
+                      static_cast<off_t>(place->second));
     return at == MAP_FAILED ? -errno : reinterpret_cast<Result>(at);
   }
 
  private:
   Fd memory_;
+  std::map<std::uint64_t, std::size_t> places_;  // in memory_, by offset
+  std::size_t end_ = 0;
 };
+
+// ---- devices that answer as a driver does. Only for programs whose pointers are good. -----------
+template <class T>
+T& at(void* argument, std::size_t offset_B) {
+  return *reinterpret_cast<T*>(static_cast<std::byte*>(argument) + offset_B);
+}
+
+class AnsweringNvidia : public FakeDevice {
+ public:
+  Result ioctl(unsigned long request, void* argument) override {
+    if (request == kRmAlloc && at<std::uint32_t>(argument, 8) == 0)
+      at<std::uint32_t>(argument, 8) = 0xc1d00051;
+    if (request == 0xc04846d2) at<std::uint32_t>(argument, 4) = 1;  // the version is recognized
+    if (request == kRmControl && at<std::uint32_t>(argument, 8) == 0xc36f0108)
+      at<std::uint32_t>(at<void*>(argument, 16), 0) = 0x2a;  // the channel's token
+    return 0;
+  }
+};
+
+class AnsweringKgsl : public FakeDevice {
+ public:
+  Result ioctl(unsigned long request, void* argument) override {
+    switch (request) {
+      case 0xc0180902:  // GETPROPERTY of DEVICE_INFO: the chip is an a630
+        at<std::uint32_t>(at<void*>(argument, 8), 4) = 0x06030001;
+        return 0;
+      case 0xc0080913:  // DRAWCTXT_CREATE
+        at<std::uint32_t>(argument, 4) = 3;
+        return 0;
+      case 0xc0300945:  // GPUOBJ_ALLOC
+        at<std::uint64_t>(argument, 24) = at<std::uint64_t>(argument, 0);
+        at<std::uint32_t>(argument, 32) = ++objects_;
+        return 0;
+      case 0xc0300934:  // GPUMEM_ALLOC_ID
+        at<std::uint32_t>(argument, 0) = ++objects_;
+        at<std::uint64_t>(argument, 24) = 0x500000000 + objects_ * 0x100000;
+        return 0;
+      case 0xc040094a:  // GPU_COMMAND
+        at<std::uint32_t>(argument, 60) = ++timestamp_;
+        return 0;
+    }
+    return 0;
+  }
+
+ private:
+  std::uint32_t objects_ = 0, timestamp_ = 0;
+};
+
+class AnsweringMsm : public FakeDevice {
+ public:
+  Result ioctl(unsigned long request, void* argument) override {
+    const bool is_offset = at<std::uint32_t>(argument, 4) == 0;
+    switch (request) {
+      case 0xc0186440:  // GET_PARAM of CHIP_ID: an a740
+        at<std::uint64_t>(argument, 8) = 0x43050a01;
+        return 0;
+      case 0xc0106442:  // GEM_NEW
+        at<std::uint32_t>(argument, 12) = ++handles_;
+        return 0;
+      case 0xc0186443:  // GEM_INFO: where to map it, or where the GPU sees it
+        at<std::uint64_t>(argument, 8) =
+            (is_offset ? 0x100000000 : 0x700000000) + at<std::uint32_t>(argument, 0) * 0x100000;
+        return 0;
+      case 0xc0486446:  // GEM_SUBMIT
+        at<std::uint32_t>(argument, 4) = ++fence_;
+        return 0;
+    }
+    return 0;
+  }
+
+ private:
+  std::uint32_t handles_ = 0, fence_ = 0;
+};
+
+std::shared_ptr<interpose::File> make_device(const std::string& path, Answers answers) {
+  if (answers == Answers::all && path.starts_with("/dev/nvidia"))
+    return std::make_shared<AnsweringNvidia>();
+  if (answers == Answers::all && path == kKgsl) return std::make_shared<AnsweringKgsl>();
+  if (answers == Answers::all && path == kMsm) return std::make_shared<AnsweringMsm>();
+  return std::make_shared<FakeDevice>();
+}
 
 constexpr std::uint32_t kSizes[] = {8, 16, 0, 24, 32, 40, 64, 4, 88, 96, 200, 512};
 
@@ -89,12 +175,12 @@ void add_nvidia(std::vector<KnownCall>& out) {
 
 }  // namespace
 
-void mount_fake_devices() {
+void mount_fake_devices(Answers answers) {
   auto tree = std::make_shared<interpose::Tree>();
   unsigned minor = 0;
   for (const char* path : {kKfd, kAmdgpu, kMsm, kNvidiaCtl, "/dev/nvidia0", kUvm, kKgsl})
-    tree->add_device(path, makedev(240, minor++), [](const interpose::OpenRequest&) {
-      return interpose::Opened{std::make_shared<FakeDevice>(), 0};
+    tree->add_device(path, makedev(240, minor++), [answers](const interpose::OpenRequest& request) {
+      return interpose::Opened{make_device(request.path, answers), 0};
     });
   for (const char* prefix : {"/dev/kfd", "/dev/dri", "/dev/nvidia*", "/dev/kgsl-3d0"})
     interpose::mount(prefix, tree);

@@ -16,8 +16,12 @@ inline constexpr const char* kNvidiaCtl = "/dev/nvidiactl";
 inline constexpr const char* kUvm = "/dev/nvidia-uvm";
 inline constexpr const char* kKgsl = "/dev/kgsl-3d0";
 
+/// What a call gets beside its success: nothing, or what a driver would say (ids, addresses).
+/// Answers are written through the call's pointers, which must then be good.
+enum class Answers : std::uint8_t { none, all };
+
 /// Mounts them in this process.
-void mount_fake_devices();
+void mount_fake_devices(Answers answers = Answers::none);
 
 /// A call that the decoders' tables know.
 struct KnownCall {

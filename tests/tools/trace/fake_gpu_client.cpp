@@ -18,6 +18,7 @@
 #include <thread>
 #include <vector>
 
+#include "tests/tools/trace/client.h"
 #include "tests/tools/trace/fake_devices.h"
 
 using namespace tiny::test;
@@ -25,15 +26,6 @@ using namespace tiny::test;
 namespace {
 
 constexpr unsigned long kGetVersion = 0x80084b01;
-
-int open_or_die(const char* path) {
-  const int fd = ::open(path, O_RDWR | O_CLOEXEC);
-  if (fd < 0) {
-    std::perror(path);
-    std::exit(3);
-  }
-  return fd;
-}
 
 void versions(int fd, int count) {
   std::uint32_t version[2] = {};
@@ -110,64 +102,6 @@ void bad_pointers() {
   ::ioctl(fd, 0xc0604b02, EINVAL);
 }
 
-// ---- a queue of /dev/kfd, written by hand
-// -----------------------------------------------------------
-constexpr std::uint64_t kBase = 0x7e8000000000;  // is free also under sanitizers
-constexpr std::uint64_t kIb = kBase + 0x1000, kPointers = kBase + 0x2000;
-constexpr std::uint64_t kDoorbellOffset = 3ull << 62 | 0x697dull << 46 | 8;
-
-void* fixed_memory() {
-  void* at = ::mmap(reinterpret_cast<void*>(kBase), 0x3000, PROT_READ | PROT_WRITE,
-                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
-  if (at == MAP_FAILED) std::exit(5);
-  return at;
-}
-
-void allocate(int fd, std::uint64_t va, std::uint64_t handle) {
-  const std::uint64_t gtt = 0xd6000002;
-  std::uint64_t args[5] = {va, 0x1000, handle, 0, gtt << 32 | 0x697d};
-  ::ioctl(fd, 0xc0284b16, args);
-}
-
-void create_queue(int fd) {
-  std::array<std::uint64_t, 12> args{};
-  args[0] = kBase;
-  args[1] = kPointers;
-  args[2] = kPointers + 8;
-  args[3] = kDoorbellOffset;
-  args[4] = 0x697dull << 32 | 0x1000;
-  args[5] = 100ull << 32;    // type COMPUTE; percentage
-  args[6] = 5ull << 32 | 7;  // queue_id 5; priority
-  ::ioctl(fd, 0xc0604b02, args.data());
-}
-
-void amd_queue() {
-  for (int i = 3; i < 64; ++i) ::close(i);  // the numbers of ours are then always the same
-  auto* ring = static_cast<std::uint32_t*>(fixed_memory());
-  auto* ib = reinterpret_cast<std::uint32_t*>(kIb);
-  const int fd = open_or_die(kKfd);
-  versions(fd, 1);
-  allocate(fd, kBase, 1);
-  allocate(fd, kIb, 2);
-  create_queue(fd);
-  void* page = ::mmap(nullptr, 0x2000, PROT_READ | PROT_WRITE, MAP_SHARED, fd,
-                      static_cast<off_t>(kDoorbellOffset & ~0x1fffull));
-  if (page == MAP_FAILED) std::exit(6);
-  // DISPATCH_DIRECT 2 1 1 in the indirect buffer; the ring jumps there.
-  const std::uint32_t dispatch[] = {0xc0031500, 2, 1, 1, 0x8005};
-  std::memcpy(ib, dispatch, sizeof dispatch);
-  const std::uint32_t jump[] = {0xc0023f00, static_cast<std::uint32_t>(kIb),
-                                static_cast<std::uint32_t>(kIb >> 32), 5 | 1u << 23};
-  std::memcpy(ring, jump, sizeof jump);
-  auto* doorbell = reinterpret_cast<volatile std::uint64_t*>(static_cast<char*>(page) + 8);
-  *doorbell = 4;
-  *doorbell = 4;  // rung again: nothing new
-  std::uint32_t destroy[2] = {5, 0};
-  ::ioctl(fd, 0xc0084b03, destroy);
-  ::munmap(page, 0x2000);
-  ::close(fd);
-}
-
 void threads(int count, int calls) {
   std::vector<std::thread> all;
   for (int i = 0; i < count; ++i)
@@ -215,15 +149,28 @@ void secrets() {
   ::ioctl(fd, 0xc04846d2, version.data());
 }
 
+/// Programs that submit. False where `what` is none of them.
+bool submit(const std::string& what, const char* argument) {
+  if (what == "amd") submit_amd_pm4(argument);
+  if (what == "amd_rings") submit_amd_rings();
+  if (what == "nv") submit_nv(argument ? argument : "580.159.03");
+  if (what == "nv_wrap") submit_nv_wrap();
+  if (what == "kgsl") submit_kgsl();
+  if (what == "msm") submit_msm();
+  return what == "amd" || what == "amd_rings" || what == "nv" || what == "nv_wrap" ||
+         what == "kgsl" || what == "msm";
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
-  mount_fake_devices();
   const std::string what = argc > 1 ? argv[1] : "";
   const int number = argc > 2 ? std::atoi(argv[2]) : 0;
+  const bool has_bad_pointers = what == "every" || what == "badptr";
+  mount_fake_devices(has_bad_pointers ? Answers::none : Answers::all);
+  if (submit(what, argc > 2 ? argv[2] : nullptr)) return 0;
   if (what == "every") every_call(static_cast<unsigned>(number));
   if (what == "badptr") bad_pointers();
-  if (what == "amd") amd_queue();
   if (what == "threads") threads(4, number);
   if (what == "fork") forks(number);
   if (what == "closeall") close_all();

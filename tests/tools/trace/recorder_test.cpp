@@ -8,9 +8,9 @@
 #include "tools/trace/settings.h"
 #include "tools/trace/writer.h"
 
+#include <unistd.h>
 #include <filesystem>
-#include <map>
-#include <set>
+#include <thread>
 
 using namespace tiny;
 using namespace tiny::test;
@@ -31,7 +31,18 @@ struct How {
   bool raw_secrets = false;
   trace::Doorbells doorbells = trace::Doorbells::trap;
   trace::PrintOptions print = {};
+  bool hold = false;  ///< the program waits until a snapshot is in the trace
 };
+
+/// Makes the file that a program waits for, once it can be seen in the trace that a submission was;
+/// after two minutes also without.
+void release_after_snapshot(const std::string& trace_path, const std::string& mark) {
+  for (int i = 0; i < 1200; ++i) {
+    if (decode_file(trace_path).count("snapshot pm4") != 0) break;
+    ::usleep(100'000);
+  }
+  write_file_atomic(mark, "");
+}
 
 Traced trace_client(const std::vector<std::string>& arguments, const How& how = {}) {
   const TemporaryFolder folder;
@@ -40,10 +51,17 @@ Traced trace_client(const std::vector<std::string>& arguments, const How& how = 
                              trace::monotonic_ns(), how.max_B});
   std::vector<std::string> command = {FAKE_GPU_CLIENT};
   command.insert(command.end(), arguments.begin(), arguments.end());
+  const std::string mark = folder.path() + "/go";
+  std::thread releaser;
+  if (how.hold) {
+    command.push_back(mark);
+    releaser = std::thread(release_after_snapshot, path, mark);
+  }
   Traced out;
   const trace::Settings settings{path, 42, how.raw_secrets, how.doorbells};
   out.run = run_program(
       command, {{trace::kSettingsVariable, to_text(settings)}, {"HUSH", "hush-hush-4711"}});
+  if (releaser.joinable()) releaser.join();
   out.size_B = std::filesystem::file_size(path);
   const std::vector<std::uint8_t> bytes = read_file(path);
   out.raw.assign(bytes.begin(), bytes.end());
@@ -61,6 +79,15 @@ std::vector<std::string> call_lines(const Decoded& text) {
   for (const std::string& line : text.lines)
     if (event_of(line).starts_with("ioctl ")) out.push_back(event_of(line));
   return out;
+}
+
+/// What the program did, against the text that it must print as: tests/data/trace/NAME.txt.
+void check_golden(const Traced& traced, const std::string& name) {
+  REQUIRE(traced.run.status == 0);
+  std::string text;
+  for (const std::string& line : traced.text.lines) text += event_of(line) + "\n";
+  const std::vector<std::uint8_t> golden = read_file(TRACE_GOLDEN "/" + name + ".txt");
+  CHECK(text == std::string(golden.begin(), golden.end()));
 }
 
 bool has_any(const std::string& line, const std::vector<std::string>& names) {
@@ -100,21 +127,61 @@ TEST_CASE("pointers to nothing crash neither recorder nor decoder") {
 }
 
 TEST_CASE("a queue of KFD is followed from its creation to the packets of an indirect buffer") {
-  const Traced traced = trace_client({"amd"});
+  check_golden(trace_client({"amd"}), "amd_queue");
+}
+
+TEST_CASE("an SDMA ring that wraps, and an AQL ring to kernel descriptor and arguments") {
+  check_golden(trace_client({"amd_rings"}), "amd_rings");
+}
+
+TEST_CASE("a channel of RM is followed from doorbell to methods, descriptor and constants") {
+  check_golden(trace_client({"nv"}), "nv_channel");
+}
+
+TEST_CASE("a ring of GPFIFO entries that wraps is kept in two parts") {
+  const Traced traced = trace_client({"nv_wrap"});
   REQUIRE(traced.run.status == 0);
-  std::string text;
-  for (const std::string& line : traced.text.lines) text += event_of(line) + "\n";
-  const std::vector<std::uint8_t> golden = read_file(TRACE_GOLDEN "/amd_queue.txt");
-  CHECK(text == std::string(golden.begin(), golden.end()));
+  const Decoded& text = traced.text;
+  CHECK(text.count("doorbell doorbell0+0x90 = 0x2a") == 2);
+  CHECK(text.count("snapshot gpfifo ring0 size=0x18 ") == 1);
+  CHECK(text.count("snapshot gpfifo ring0+0x18 size=0x8 ") == 1);
+  CHECK(text.count("snapshot gpfifo ring0 size=0x10 ") == 1);
+  CHECK(text.count("snapshot pushbuffer ") == 6);
+}
+
+TEST_CASE("layouts follow the driver version in the trace; an unknown one is said once") {
+  const Traced known = trace_client({"nv", "580.159.03"});
+  CHECK(known.text.count("note=") == 0);
+  const Traced newer = trace_client({"nv", "999.10.01"});
+  CHECK(newer.text.count("note=\"driver 999.10.01 is not in the tables: layouts of 610\"") == 1);
+  const Traced untold = trace_client({"nv", ""});
+  CHECK(untold.text.count("note=\"driver version unknown: layouts of 580\"") == 1);
+}
+
+TEST_CASE("command buffers of a KGSL submission are kept, with what they jump to") {
+  check_golden(trace_client({"kgsl"}), "kgsl_command");
+}
+
+TEST_CASE("command buffers of an msm submission are kept, read as the chip that it told") {
+  check_golden(trace_client({"msm"}), "msm_submit");
 }
 
 TEST_CASE("sampling sees a submission that no trap tells of") {
-  const Traced traced = trace_client({"amd"}, {.doorbells = trace::Doorbells::sample});
+  const Traced traced =
+      trace_client({"amd"}, {.doorbells = trace::Doorbells::sample, .hold = true});
   REQUIRE(traced.run.status == 0);
   CHECK(traced.text.count("doorbell doorbell0") == 0);
-  CHECK(traced.text.count("AMDKFD_IOC_DESTROY_QUEUE") == 1);
+  CHECK(traced.text.count("doorbell (seen by sampling)") == 1);
+  CHECK(traced.text.count("INDIRECT_BUFFER ib_base=buf1 ib_size=5 valid=1") == 1);
+  CHECK(traced.text.count("DISPATCH_DIRECT dim_x=2 dim_y=1 dim_z=1") == 1);
+}
+
+TEST_CASE("with doorbells off no submission is looked at") {
   const Traced off = trace_client({"amd"}, {.doorbells = trace::Doorbells::off});
+  CHECK(off.run.status == 0);
+  CHECK(off.text.count("AMDKFD_IOC_DESTROY_QUEUE") == 1);
   CHECK(off.text.count("snapshot") == 0);
+  CHECK(off.text.count("doorbell (") + off.text.count("doorbell doorbell0") == 0);
 }
 
 TEST_CASE("a killed program leaves a readable file with everything up to its end") {
