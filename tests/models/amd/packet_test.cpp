@@ -171,13 +171,13 @@ TEST_CASE("Impossible doorbells are reported") {
   }
 }
 
-TEST_CASE("The ring wraps 100000 times without losing a packet") {
+TEST_CASE("The ring wraps 2000 times without losing a packet") {
   Bench b;
   TestQueue q(b.c, 0, 1024);
   REQUIRE(q.error == 0);
   std::mt19937 random(7);
   uint32_t expected = 0;
-  while (q.written < 100'000ull * 256) {
+  while (q.written < 2'000ull * 256) {
     while (q.written + 40 - q.read() < 256) {
       q.put(nop(1 + random() % 30));
       q.put(write_data(b.memory.va, {++expected}));
@@ -185,8 +185,6 @@ TEST_CASE("The ring wraps 100000 times without losing a packet") {
     q.submit();
     REQUIRE(b.model.run());
     if (b.word(0) != expected) break;
-    if (q.written > 3'000ull * 256) q.written += 0;
-    if (expected >= 30'000) break;
   }
   CHECK(b.word(0) == expected);
   CHECK(b.model.reports().empty());
