@@ -58,6 +58,16 @@ struct Capture {
     return found;
   }
 
+  /// The text of a step's trace, unpacked.
+  std::string decoded(const std::string& step) const {
+    const std::string path = (out / (step + ".trace")).string(), raw = folder.path() + "/raw";
+    const std::string unpack = "if [ -e " + path + ".zst ]; then zstd -q -d -c " + path +
+                               ".zst; elif [ -e " + path + ".gz ]; then gzip -d -c " + path +
+                               ".gz; else cat " + path + "; fi > " + raw;
+    const Outcome unpacked = run_program({"/bin/sh", "-c", unpack});
+    return unpacked.status == 0 ? run_program({TINY_TOOL, "decode", raw}).out : unpacked.err;
+  }
+
   std::string everything() const {
     std::string text = outcome.out + outcome.err;
     for (const auto& entry : fs::directory_iterator(out)) text += read_file(entry.path());
@@ -154,6 +164,47 @@ TEST_CASE("a tracer that fails is told apart from work that fails") {
     CHECK(results.at(step).first == "FAIL");
     CHECK(results.at(step).second.find("cannot preload") != std::string::npos);
     CHECK(results.at(step).second.find("no trace; untraced: PASS") != std::string::npos);
+  }
+}
+
+TEST_CASE("under the real tracer every step has a trace that decodes, all of it within the room") {
+  if (std::string(TINY_TOOL).empty()) {
+    WARN("SKIPPED: the recorder is not preloaded into a sanitized program");
+    return;
+  }
+  const Capture capture({"--tiny", TINY_TOOL, "--libcuda", FAKE_CUDA});
+  INFO(capture.outcome.out << capture.outcome.err);
+  CHECK(capture.outcome.out.find("6 of 6 steps passed") != std::string::npos);
+  std::uintmax_t total_B = 0;
+  for (const auto& entry : fs::directory_iterator(capture.out)) total_B += entry.file_size();
+  CHECK(total_B < 16u << 20);
+  for (const char* step : kSteps) {
+    const std::string text = capture.decoded(step);
+    INFO(step << "\n" << text);
+    CHECK(text.find("process 1 nv_probe\n") != std::string::npos);
+    CHECK(text.find("open /dev/nvidiactl O_RDONLY|O_CLOEXEC") != std::string::npos);
+    CHECK(text.find("exit of process 1: 0 records lost") != std::string::npos);
+  }
+}
+
+TEST_CASE("under the real tracer a step that fails, crashes or hangs does not stop the next",
+          "[.long]") {
+  if (std::string(TINY_TOOL).empty()) {
+    WARN("SKIPPED: the recorder is not preloaded into a sanitized program");
+    return;
+  }
+  const Capture capture({"--tiny", TINY_TOOL, "--libcuda", BROKEN_CUDA, "--step-timeout", "8"});
+  INFO(capture.outcome.out << capture.outcome.err);
+  const auto results = capture.results();
+  const std::map<std::string, std::string> verdicts = {
+      {"init", "PASS"},           {"vector_add", "FAIL"}, {"local_memory", "FAIL"},
+      {"shared_memory", "CRASH"}, {"graph", "TIMEOUT"},   {"copies", "PASS"}};
+  for (const auto& [step, verdict] : verdicts) {
+    INFO(step);
+    REQUIRE(results.count(step) == 1);
+    CHECK(results.at(step).first.starts_with(verdict));
+    // What ended early has a trace as far as it came.
+    CHECK(capture.decoded(step).find("open /dev/nvidiactl") != std::string::npos);
   }
 }
 
