@@ -296,6 +296,7 @@ bool make_dual(const Instruction& inst, uint64_t pc, std::deque<Op>& storage, Op
   std::string names[2];
   CHECK_INVARIANT(split_dual(inst.name, names[0], names[1]), inst.name);
   Op halves[2];
+  Instruction named = inst;  // with the accumulators that are really read
   size_t at = 2;
   for (unsigned h = 0; h < 2; ++h) {
     Op& half = halves[h];
@@ -313,7 +314,10 @@ bool make_dual(const Instruction& inst, uint64_t pc, std::deque<Op>& storage, Op
     const unsigned count = names[h] == "V_CNDMASK_B32" ? 2 : half.row->sources;
     for (unsigned s = 0; s < count && at < inst.operands.size(); ++s)
       if (!add_source(inst, inst.operands[at++], half, problem)) return false;
-    if (accumulates(names[h])) half.src[half.source_count - 1] = half.dst;
+    if (accumulates(names[h])) {
+      half.src[half.source_count - 1] = half.dst;
+      named.operands[at - 1] = inst.operands[h];
+    }
     if (takes_halves(names[h]))
       for (unsigned s = 0; s < half.source_count; ++s) half.src[s].mods |= 8;
   }
@@ -322,7 +326,7 @@ bool make_dual(const Instruction& inst, uint64_t pc, std::deque<Op>& storage, Op
   op = halves[0];
   op.size_B = keep.size_B;
   op.text = keep.text;
-  note_registers(inst, op);
+  note_registers(named, op);
   op.vwrite_count = 0;  // neither destination is counted as a def twice
   add(op.vwrite, op.vwrite_count, 4, inst.operands[0].reg, 1);
   add(op.vwrite, op.vwrite_count, 4, inst.operands[1].reg, 1);
