@@ -7,13 +7,11 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
-#include <filesystem>
 #include <string>
 #include <vector>
 
 #include "models/amd/model.h"
-#include "models/interpose/program.h"
+#include "tools/preload.h"
 #include "tools/tiny/commands.h"
 
 namespace tiny::tool {
@@ -31,26 +29,6 @@ constexpr const char* kHelp =
   throw UsageError(fmt::format("[model] {} (see tiny model --help)", what));
 }
 
-std::string library_path() {
-  namespace fs = std::filesystem;
-  const fs::path self = fs::read_symlink("/proc/self/exe").parent_path();
-  const fs::path places[] = {self / ".." / "models" / "amd" / "libtiny_model_amd.so",
-                             self / TINY_RELATIVE_LIBDIR / "libtiny_model_amd.so"};
-  for (const fs::path& place : places)
-    if (fs::exists(place)) return fs::weakly_canonical(place);
-  throw UsageError(fmt::format("[model] the model's library is neither {} nor {}",
-                               places[0].lexically_normal().string(),
-                               places[1].lexically_normal().string()));
-}
-
-void set_environment(const std::string& options) {
-  const std::string library = library_path();
-  const char* preloaded = std::getenv("LD_PRELOAD");  // the loader's variable, not one of ours
-  const std::string list = preloaded && *preloaded ? library + ":" + preloaded : library;
-  ::setenv("LD_PRELOAD", list.c_str(), 1);
-  ::setenv(models::amd::kOptionsVariable, options.c_str(), 1);
-}
-
 }  // namespace
 
 int run_model(std::span<const std::string> arguments) {
@@ -66,9 +44,9 @@ int run_model(std::span<const std::string> arguments) {
   std::span<const std::string> command = arguments.subspan(1);
   if (!command.empty() && command[0] == "--") command = command.subspan(1);
   if (command.empty()) fail("a program is required");
-  const interpose::ProgramCheck check = interpose::check_program(command[0]);
-  if (check.verdict != interpose::Verdict::fine) throw UsageError("[model] " + check.reason);
-  set_environment(options);
+  check_preloadable("model", command[0]);
+  preload(preload_library("model", "the model's library", "../models/amd", "libtiny_model_amd.so"));
+  ::setenv(models::amd::kOptionsVariable, options.c_str(), 1);
   std::vector<char*> argv;
   for (const std::string& argument : command) argv.push_back(const_cast<char*>(argument.c_str()));
   argv.push_back(nullptr);

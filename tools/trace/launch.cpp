@@ -14,9 +14,10 @@
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 
-#include "models/interpose/program.h"
+#include "tools/preload.h"
 #include "tools/trace/print.h"
 #include "tools/trace/reader.h"
 #include "tools/trace/writer.h"
@@ -99,14 +100,6 @@ std::uint64_t random_key() {
   return key;
 }
 
-/// The program's environment: ours, the recorder in front of what is preloaded anyway.
-void set_environment(const std::string& recorder, const Settings& settings) {
-  const char* preloaded = std::getenv("LD_PRELOAD");  // the loader's variable, not one of ours
-  const std::string list = preloaded && *preloaded ? recorder + ":" + preloaded : recorder;
-  ::setenv("LD_PRELOAD", list.c_str(), 1);
-  ::setenv(kSettingsVariable, to_text(settings).c_str(), 1);
-}
-
 std::vector<char*> pointers(std::vector<std::string>& texts) {
   std::vector<char*> out;
   for (std::string& text : texts) out.push_back(text.data());
@@ -121,7 +114,8 @@ pid_t start(std::vector<std::string> command, const std::string& recorder,
   const pid_t pid = ::fork();
   if (pid < 0) throw_system_error("fork", errno);
   if (pid > 0) return pid;
-  set_environment(recorder, settings);
+  tool::preload(recorder);
+  ::setenv(kSettingsVariable, to_text(settings).c_str(), 1);
   ::execvp(arguments[0], arguments.data());
   std::fprintf(stderr, "tiny: [trace] cannot run %s: %s\n", arguments[0], std::strerror(errno));
   ::_exit(kCannotRun);
@@ -142,27 +136,15 @@ int follow(pid_t pid, Tail* tail) {
   }
 }
 
-void check_traceable(const std::string& program) {
-  const interpose::ProgramCheck check = interpose::check_program(program);
-  if (check.verdict != interpose::Verdict::fine) throw UsageError("[trace] " + check.reason);
-}
-
 }  // namespace
 
 std::string recorder_path() {
-  namespace fs = std::filesystem;
-  const fs::path self = fs::read_symlink("/proc/self/exe").parent_path();
-  const fs::path places[] = {self / "trace" / "libtiny_trace.so",
-                             self / TINY_RELATIVE_LIBDIR / "libtiny_trace.so"};
-  for (const fs::path& place : places)
-    if (fs::exists(place)) return fs::weakly_canonical(place);
-  throw UsageError(fmt::format("[trace] the recorder is neither {} nor {}", places[0].string(),
-                               places[1].lexically_normal().string()));
+  return tool::preload_library("trace", "the recorder", "trace", "libtiny_trace.so");
 }
 
 int trace_program(const LaunchOptions& options) {
   const std::string& program = options.command.at(0);
-  check_traceable(program);
+  tool::check_preloadable("trace", program);
   Settings settings;
   const std::string recorder = recorder_path();
   settings.file =
