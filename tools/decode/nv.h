@@ -61,7 +61,7 @@ std::size_t uvm_argument_size(std::uint32_t request);
 /// Memory that `argument`, and what is already in `known`, points to and that is not in `known`
 /// yet: control and allocation parameters, lists that known controls point to, the inner frame of
 /// NV_ESC_IOCTL_XFER_CMD. A recorder asks until nothing comes back; for what it cannot read it adds
-/// an attachment without bytes. Sizes are clamped to kMaxFollowed_B.
+/// an attachment without bytes. Sizes are clamped to kFollowLimit_B.
 std::vector<Range> follow_nv(std::uint32_t request, Bytes argument,
                              std::span<const Attachment> known = {});
 std::vector<Range> follow_uvm(std::uint32_t request, Bytes argument,
@@ -71,7 +71,6 @@ std::vector<Range> follow_nv_nested(std::uint32_t cmd, Bytes params);
 /// One step for callers that go from attachment to attachment: what `attached`, one of the ranges
 /// that follow_nv or this returned, points to.
 std::vector<Range> follow_nv_next(std::uint32_t request, Bytes argument, Bytes attached);
-inline constexpr std::uint64_t kMaxFollowed_B = 64 * 1024;
 
 /// Segments of pushbuffer that ring entries (two words each) refer to. `extended_base` is bits
 /// 56:40 of the addresses, as SET_PB_SEGMENT_EXTENDED_BASE entries left it; kept across calls.

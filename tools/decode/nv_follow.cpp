@@ -53,7 +53,7 @@ constexpr ClassSize kClassSizes[] = {
 constexpr std::uint32_t kChannelParams_B = 376, kCopyParams_B = 8, kGraphicsParams_B = 16;
 
 void add_range(std::vector<Range>& ranges, std::uint64_t address, std::uint64_t size_B) {
-  if (address && size_B) ranges.push_back({address, std::min(size_B, kMaxFollowed_B)});
+  if (address && size_B) ranges.push_back({address, std::min(size_B, kFollowLimit_B)});
 }
 
 }  // namespace

@@ -356,7 +356,7 @@ TEST_CASE("what controls and allocations point to is followed") {
   CHECK((ranges[0].size_B == 376 && ranges[1].address == 0x5000));
   // Sizes that no caller means are clamped, null pointers and other devices are nothing.
   const Frame huge = Frame(32).u64(0x10, 0x4000).u32(0x18, ~0u);
-  CHECK(follow_nv(escape(0x2a, 32), huge.bytes()).at(0).size_B == kMaxFollowed_B);
+  CHECK(follow_nv(escape(0x2a, 32), huge.bytes()).at(0).size_B == kFollowLimit_B);
   CHECK(follow_nv(escape(0x2a, 32), Frame(32).u32(0x18, 8).bytes()).empty());
   CHECK(follow_nv(0xc0206d2a, control.bytes()).empty());
   CHECK(follow_nv(escape(0x2a, 32), {}).empty());
