@@ -291,12 +291,11 @@ bool accumulates(std::string_view name) {
   return name == "V_FMAC_F32" || name == "V_DOT2ACC_F32_F16" || name == "V_DOT2C_F32_F16";
 }
 
-bool make_dual(const Instruction& inst, uint64_t pc, std::deque<Op>& storage, Op& op,
+bool make_dual(Instruction inst, uint64_t pc, std::deque<Op>& storage, Op& op,
                std::string& problem) {
   std::string names[2];
   CHECK_INVARIANT(split_dual(inst.name, names[0], names[1]), inst.name);
   Op halves[2];
-  Instruction named = inst;  // with the accumulators that are really read
   size_t at = 2;
   for (unsigned h = 0; h < 2; ++h) {
     Op& half = halves[h];
@@ -312,12 +311,9 @@ bool make_dual(const Instruction& inst, uint64_t pc, std::deque<Op>& storage, Op
     half.gfx11 = op.gfx11;
     half.pc = pc;
     const unsigned count = names[h] == "V_CNDMASK_B32" ? 2 : half.row->sources;
+    if (accumulates(names[h])) inst.operands.at(at + count - 1) = inst.operands[h];
     for (unsigned s = 0; s < count && at < inst.operands.size(); ++s)
       if (!add_source(inst, inst.operands[at++], half, problem)) return false;
-    if (accumulates(names[h])) {
-      half.src[half.source_count - 1] = half.dst;
-      named.operands[at - 1] = inst.operands[h];
-    }
     if (takes_halves(names[h]))
       for (unsigned s = 0; s < half.source_count; ++s) half.src[s].mods |= 8;
   }
@@ -326,7 +322,7 @@ bool make_dual(const Instruction& inst, uint64_t pc, std::deque<Op>& storage, Op
   op = halves[0];
   op.size_B = keep.size_B;
   op.text = keep.text;
-  note_registers(named, op);
+  note_registers(inst, op);
   op.vwrite_count = 0;  // neither destination is counted as a def twice
   add(op.vwrite, op.vwrite_count, 4, inst.operands[0].reg, 1);
   add(op.vwrite, op.vwrite_count, 4, inst.operands[1].reg, 1);
