@@ -5,6 +5,7 @@
 #pragma once
 
 #include "drivers/amd/kfd.h"
+#include "drivers/amd/page.h"
 
 #include <cstdint>
 #include <map>
@@ -120,10 +121,5 @@ class OwnedRegion {
   std::shared_ptr<Memory> memory_;
   Region region_;
 };
-
-inline constexpr uint64_t kPage_B = 4096;
-constexpr uint64_t align_up(uint64_t value, uint64_t align) {
-  return (value + align - 1) & ~(align - 1);
-}
 
 }  // namespace tiny::amd

@@ -3,16 +3,13 @@
 
 #include <algorithm>
 
+#include "drivers/amd/page.h"
+
 namespace tiny::amd {
 namespace {
 
-constexpr uint64_t kPage_B = 4096;
 constexpr uint64_t kSgprs_B = 0x4000, kHwRegisters_B = 0x1000;
 constexpr uint64_t kHeader_B = 40, kTrapDebug_B = 8;
-
-constexpr uint64_t align_up(uint64_t value, uint64_t align) {
-  return (value + align - 1) / align * align;
-}
 
 /// Vector registers of a CU. The kernel calls gfx11.5.1 default before its fix of 2025; a node of
 /// a fixed kernel says its sizes itself.
