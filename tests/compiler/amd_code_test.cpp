@@ -34,14 +34,6 @@ Descriptor descriptor(const Binary& binary) {
   return d;
 }
 
-/// Schedules for a GPU have no such stages.
-bool keeps_arrays(const Kernel& k) {
-  for (const Piece& p : k.pieces)
-    for (const Stage& s : p.stages)
-      if (s.placement == Placement::local) return true;
-  return false;
-}
-
 constexpr uint16_t kKernargPointer = 1 << 3, kWave32 = 1 << 10;
 
 }  // namespace
@@ -52,7 +44,7 @@ TEST_CASE("every kernel has code for gfx1100 that asks for its arguments and not
     for (const bool noopt : {false, true}) {
       INFO(sample.name << (noopt ? " without actions" : ""));
       Kernel kernel = sample.make();
-      if (keeps_arrays(kernel)) continue;
+      if (test::keeps_arrays(kernel)) continue;
       const Binary binary = compile(std::move(kernel), target, {.noopt = noopt});
       const Descriptor d = descriptor(binary);
       CHECK(d.properties == (kKernargPointer | kWave32));

@@ -28,17 +28,10 @@ test::Bytes run_on_interpreter(const Binary& binary, const std::string& arch, te
   return buffers;
 }
 
-bool keeps_arrays(const Kernel& k) {
-  for (const Piece& p : k.pieces)
-    for (const Stage& s : p.stages)
-      if (s.placement == Placement::local) return true;
-  return false;
-}
-
 std::string check_on(const std::string& arch, const test::Sample& sample,
                      const CompileOptions& options, uint64_t seed) {
   const Kernel kernel = sample.make();
-  if (keeps_arrays(kernel)) return {};  // schedules for a GPU have no such stages
+  if (test::keeps_arrays(kernel)) return {};
   const test::Bytes buffers = test::make_buffers(kernel, seed);
   test::Bytes expected = buffers;
   lower::interpret_kernel(kernel, expected);

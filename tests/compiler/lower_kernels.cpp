@@ -12,6 +12,7 @@
 
 #include "compiler/ir/scalar.h"
 #include "compiler/lower/interpret_kernel.h"
+#include "drivers/amd/target.h"
 #include "drivers/cpu/target.h"
 
 namespace tiny::test {
@@ -600,14 +601,16 @@ std::vector<Sample> samples() {
 Target host_target() { return cpu::host_cpu_target(2); }
 
 Target gfx_target(const std::string& arch) {
-  Target t;
-  t.arch = t.cpu = arch;
-  t.triple = "amdgcn-amd-amdhsa";
-  t.vector_registers = 48;
-  t.parallelism = 96;
-  t.local_B = 64 << 10;
-  t.cache_B = 4 << 20;
-  return t;
+  const amd::Generation* generation = amd::find_generation(arch);
+  CHECK_INVARIANT(generation, "no such chip: " + arch);
+  return amd::amd_target(*generation, 96, 0);
+}
+
+bool keeps_arrays(const Kernel& k) {
+  for (const Piece& p : k.pieces)
+    for (const Stage& s : p.stages)
+      if (s.placement == Placement::local) return true;
+  return false;
 }
 
 Bytes make_buffers(const Kernel& k, uint64_t seed) {
