@@ -84,9 +84,7 @@ struct Operand {
 class Renderer {
  public:
   Renderer(const lower::LinearCode& code, const Target& target, const RenderOptions& options)
-      : code_(code), target_(target), options_(options) {
-    if (!target.is_cpu) space_ = 1;  // global memory of every LLVM GPU target
-  }
+      : code_(code), target_(target), options_(options) {}
   std::string run();
 
  private:
@@ -133,9 +131,10 @@ class Renderer {
   void barrier();
   void call_piece(size_t piece, int64_t first_group);
   void entry();
-  std::string pointer_type() const {
-    return space_ ? fmt::format("ptr addrspace({})", space_) : std::string("ptr");
-  }
+  /// LLVM's number of the address space that buffers are in: 1 is global memory of every GPU.
+  int space() const { return target_.is_cpu ? 0 : 1; }
+  const char* pointer_type() const { return target_.is_cpu ? "ptr" : "ptr addrspace(1)"; }
+  std::string group_number(int64_t first_group);
   std::string item_number(int64_t first_group);
   void call_items(size_t piece, int64_t first_group);
   void kernel();
@@ -158,7 +157,6 @@ class Renderer {
   const Target& target_;
   const RenderOptions& options_;
   const Function* f_ = nullptr;
-  int space_ = 0;  ///< LLVM's number of the address space that buffers are in
   std::string out_, wanted_, block_label_;
   std::string item_;  ///< i32: number of this work-item in its group
   int temps_ = 0, labels_ = 0;
@@ -587,7 +585,7 @@ void Renderer::load(const Instruction& i) {
   if (i.args.size() > 1) {
     const std::string mask = type_of(DType::boolean, v.lanes);
     const std::string name =
-        fmt::format("@llvm.masked.load.{}.p{}", mangled(v.dtype, v.lanes), space_);
+        fmt::format("@llvm.masked.load.{}.p{}", mangled(v.dtype, v.lanes), space());
     declarations_.insert(
         fmt::format("declare {} {}({}, i32, {}, {})", type, name, pointer_type(), mask, type));
     line("%v{} = call {} {}({} {}, i32 {}, {} {}, {} zeroinitializer)", i.result, type, name,
@@ -617,7 +615,7 @@ void Renderer::store(const Instruction& i) {
   }
   const std::string mask = type_of(DType::boolean, v.lanes);
   const std::string name =
-      fmt::format("@llvm.masked.store.{}.p{}", mangled(v.dtype, v.lanes), space_);
+      fmt::format("@llvm.masked.store.{}.p{}", mangled(v.dtype, v.lanes), space());
   declarations_.insert(
       fmt::format("declare void {}({}, {}, i32, {})", name, type, pointer_type(), mask));
   line("call void {}({} {}, {} {}, i32 {}, {} {})", name, type, v.text, pointer_type(), p,
@@ -669,8 +667,6 @@ void Renderer::fold(const Instruction& i) {
 
 // ---- work-items of a group
 
-constexpr int64_t kWaveItems = 32;
-
 /// Waits for every item of the group, and makes their stores to shared memory seen.
 void Renderer::barrier() {
   declarations_.insert("declare void @llvm.amdgcn.s.barrier()");
@@ -712,8 +708,8 @@ std::string Renderer::across_waves(Op op, const Operand& x) {
   declarations_.insert(fmt::format("{} = internal addrspace(3) global [{} x {}] poison, align 8",
                                    shared, waves, type));
   const std::string text = memory == x.dtype ? x.text : let("zext i1 {} to i8", x.text);
-  const std::string wave = let("lshr i32 {}, 5", item_);
-  const std::string lane = let("and i32 {}, 31", item_);
+  const std::string wave = let("lshr i32 {}, {}", item_, std::countr_zero(uint64_t(kWaveItems)));
+  const std::string lane = let("and i32 {}, {}", item_, kWaveItems - 1);
   const std::string first = let("icmp eq i32 {}, 0", lane);
   const int n = labels_++;
   barrier();  // the items may still read what an earlier fold left
@@ -907,11 +903,16 @@ void Renderer::entry() {
 
 // ---- a GPU's entry: one work-item a group number
 
-/// The number of this work-item among those of the piece that starts at a group.
-std::string Renderer::item_number(int64_t first) {
+/// The number of this group among those of the piece that starts at `first`.
+std::string Renderer::group_number(int64_t first) {
   const std::string group = let("sub i32 %group, {}", first);
-  const std::string wide = let("zext i32 {} to i64", group);
-  const std::string start = let("mul nuw nsw i64 {}, {}", wide, code_.group_size);
+  return let("zext i32 {} to i64", group);
+}
+
+/// The number of this work-item among those of the piece.
+std::string Renderer::item_number(int64_t first) {
+  const std::string group = group_number(first);
+  const std::string start = let("mul nuw nsw i64 {}, {}", group, code_.group_size);
   const std::string item = let("zext i32 %item to i64");
   return let("add nuw nsw i64 {}, {}", start, item);
 }
@@ -921,16 +922,10 @@ void Renderer::call_items(size_t p, int64_t first) {
   std::string args;
   for (int b : f.buffers) args += fmt::format("{} %b{}, ", pointer_type(), b);
   for (int v = 0; v < code_.variables; ++v) args += fmt::format("i64 %var{}, ", v);
-  if (f.item >= 0) {
-    const std::string group = let("sub i32 %group, {}", first);
-    const std::string wide = let("zext i32 {} to i64", group);
-    const std::string item = let("zext i32 %item to i64");
-    line("call void @{}.p{}({}i64 {}, i64 {})", code_.name, p, args, item, wide);
-    line("ret void");
-    return;
-  }
-  const std::string number = item_number(first);
-  if (f.groups % code_.group_size != 0) {
+  const bool numbered = f.item >= 0;
+  const std::string number = numbered ? group_number(first) : item_number(first);
+  if (numbered) args += fmt::format("i64 {}, ", let("zext i32 %item to i64"));
+  if (!numbered && f.groups % code_.group_size != 0) {
     const std::string mine = let("icmp slt i64 {}, {}", number, f.groups);
     line("br i1 {}, label %items{}, label %none{}", mine, p, p);
     label(fmt::format("none{}", p));

@@ -1383,7 +1383,6 @@ namespace {
 
 /// What pieces with numbered items ask for; else whole waves, as many as the largest piece fills.
 int64_t work_group_size(const LinearCode& code) {
-  constexpr int64_t kWave = 32, kMost = 256;
   int64_t items = 1, numbered = 0;
   for (const Function& f : code.pieces) {
     items = std::max(items, f.groups);
@@ -1392,7 +1391,7 @@ int64_t work_group_size(const LinearCode& code) {
     numbered = f.items;
   }
   if (numbered) return numbered;
-  return std::min(kMost, (items + kWave - 1) / kWave * kWave);
+  return std::min(kMaxGroupItems, (items + kWaveItems - 1) / kWaveItems * kWaveItems);
 }
 
 }  // namespace

@@ -33,8 +33,6 @@ constexpr Row kActions[] = {
 
 /// Wide enough for any register file; bounds what one action may multiply the code by.
 constexpr int64_t kMaxLanes = 64, kMaxUnroll = 64;
-/// Work-items of a group that every GPU can run.
-constexpr int64_t kMaxItems = 256;
 
 int64_t most_of(AxisKind kind) {
   switch (kind) {
@@ -43,7 +41,7 @@ int64_t most_of(AxisKind kind) {
     case AxisKind::unroll:
       return kMaxUnroll;
     case AxisKind::local:
-      return kMaxItems;
+      return kMaxGroupItems;
     default:
       return std::numeric_limits<int64_t>::max();
   }

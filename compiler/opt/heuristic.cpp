@@ -27,10 +27,8 @@ constexpr double kMaxElementwiseBody = 40;
 /// A short innermost reduce loop is unrolled whole when its copies stay below this.
 constexpr int64_t kMaxWholeReduce = 8;
 constexpr double kMaxUnrolledFolds = 64;
-/// A GPU hides latency with this many work-items on each unit; a group shares a reduction among at
-/// least a wave and at most kMostItems.
+/// A GPU hides latency with this many work-items on each unit.
 constexpr double kItemsPerUnit = 256;
-constexpr int64_t kLeastItems = 32, kMostItems = 256;
 /// Vector classes that get the full search for a tile.
 constexpr size_t kTiledVectors = 3;
 
@@ -76,7 +74,9 @@ class PieceTuner {
   void unroll_short_reduce(const PieceCost&, const TileChoice&);
   void order_domain();
   int readers(int axis_class) const;
-  std::set<int> scarce_classes() const;
+  std::vector<int> shared_classes() const;
+  bool is_scarce(int axis_class) const;
+  double wanted_items() const { return kItemsPerUnit * static_cast<double>(t_.parallelism); }
   int cheapest_inner(const PieceCost&, const std::vector<int>& classes) const;
   void make_threads();
   void make_work_items();
@@ -123,20 +123,27 @@ int PieceTuner::readers(int c) const {
   return count;
 }
 
-/// The classes that become work-items, where each of their positions is needed as one.
-std::set<int> PieceTuner::scarce_classes() const {
-  if (t_.is_cpu) return {};
-  std::set<int> classes;
-  double positions = 1;
+/// The domain's classes that most stages depend on: loops over them can enclose everything.
+std::vector<int> PieceTuner::shared_classes() const {
+  std::vector<int> classes = domain_classes();
   int most = 0;
-  for (int c : domain_classes()) most = std::max(most, readers(c));
+  for (int c : classes) most = std::max(most, readers(c));
+  std::erase_if(classes, [&](int c) { return readers(c) < most; });
+  return classes;
+}
+
+/// Are a GPU's work-items so few that each position of the shared classes is needed as one?
+bool PieceTuner::is_scarce(int axis_class) const {
+  if (t_.is_cpu) return false;
+  const std::vector<int> shared = shared_classes();
+  const auto in_shared = [&](int c) {
+    return std::find(shared.begin(), shared.end(), c) != shared.end();
+  };
+  double positions = 1;
   for (int a : p().domain)
-    if (const Axis& x = p().axes[static_cast<size_t>(a)]; readers(x.axis_class) == most) {
-      classes.insert(x.axis_class);
+    if (const Axis& x = p().axes[static_cast<size_t>(a)]; in_shared(x.axis_class))
       positions *= static_cast<double>(x.extent);
-    }
-  const double wanted = kItemsPerUnit * static_cast<double>(t_.parallelism);
-  return positions < wanted ? classes : std::set<int>{};
+  return in_shared(axis_class) && positions < wanted_items();
 }
 
 bool PieceTuner::try_merge(int outer, int inner) {
@@ -181,9 +188,8 @@ std::vector<TileChoice> PieceTuner::vector_choices(const PieceCost& cost) const 
     for (int a : r.axes.list()) classes.insert(cost.class_of(a));
   const int64_t lanes = cost.lanes();
   ranked.emplace_back(cost.cycles({}), TileChoice{});
-  const std::set<int> scarce = scarce_classes();
   for (int c : classes) {
-    if (scarce.contains(c) || !fills_lanes(cost, c)) continue;
+    if (is_scarce(c) || !fills_lanes(cost, c)) continue;
     Kernel copy = k_;
     try {
       apply(copy, piece_, {ActionKind::vector, c, lanes, {}});
@@ -243,13 +249,12 @@ void PieceTuner::search_tile(const PieceCost& cost, const PieceCost::Region& nes
                              const TileChoice& start, TileChoice* best, double* least) const {
   constexpr int64_t factors[] = {1, 2, 3, 4, 5, 6, 8, 12};
   const bool arrays = has_arrays();
-  const std::set<int> scarce = scarce_classes();
   std::vector<std::pair<int, int64_t>> classes;  // with the positions left to unroll
   for (int a : nest.axes.list()) {
     const int c = cost.class_of(a);
     const int64_t left =
         start.is_vector(c) ? (cost.extent(a) + start.lanes - 1) / start.lanes : cost.extent(a);
-    if (left > 1 && !is_sequential(c) && !scarce.contains(c) && start.factor(c) == 1)
+    if (left > 1 && !is_sequential(c) && !is_scarce(c) && start.factor(c) == 1)
       classes.emplace_back(c, left);
   }
   const bool folds_lanes =
@@ -388,9 +393,7 @@ void PieceTuner::order_domain() {
   std::vector<int> classes = domain_classes();
   std::stable_sort(classes.begin(), classes.end(),
                    [&](int x, int y) { return readers(x) > readers(y); });
-  const int most = classes.empty() ? 0 : readers(classes[0]);
-  for (int c : classes)
-    if (readers(c) == most) common_.push_back(c);
+  common_ = shared_classes();
   if (cost.hot().stage && common_.size() > 1) {
     const int inner = cheapest_inner(cost, common_);
     if (inner >= 0) {
@@ -455,13 +458,13 @@ void PieceTuner::share_reduction() {
   if (!longest || k_.pieces.size() > 1) return;
   double items = 1;
   for (int c : common_) items *= blocks_of(c);
-  if (items >= kItemsPerUnit * static_cast<double>(t_.parallelism)) return;
+  if (items >= wanted_items()) return;
   const int a = longest->reduce_axes.back(), c = cost.class_of(a);
   const int64_t step = choice_.factor(c) * (choice_.is_vector(c) ? choice_.lanes : 1);
   const int64_t left = (cost.extent(a) + step - 1) / step;
   int64_t share = 1;
-  while (share < kMostItems && share * 2 <= left) share *= 2;
-  if (share < kLeastItems || is_sequential(c)) return;
+  while (share < kMaxGroupItems && share * 2 <= left) share *= 2;
+  if (share < kWaveItems || is_sequential(c)) return;
   const Action action{ActionKind::local, c, share, {}};
   Kernel copy = k_;
   try {

@@ -96,7 +96,7 @@ std::string PiecePrinter::axis_list(const std::vector<int>& axes) const {
 }
 
 void PiecePrinter::axes() {
-  constexpr const char* kinds[] = {"loop", "thread", "vector", "unroll", "group", "local"};
+  constexpr const char* kinds[] = {"loop", "thread", "vector", "unroll", "local"};
   for (size_t a = 0; a < p_.axes.size(); ++a) {
     const Axis& x = p_.axes[a];
     out_ += fmt::format("  axis {} {} {} class {}", axis_name(p_, static_cast<int64_t>(a)),

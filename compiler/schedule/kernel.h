@@ -15,12 +15,14 @@ namespace tiny {
 /// How an axis is iterated. An axis is a reduce axis iff it is in some Stage::reduce_axes.
 enum class AxisKind : uint8_t {
   loop,    ///< a loop in this thread
-  thread,  ///< blocks of its iterations go to different groups (CPU threads)
+  thread,  ///< CPU: blocks of its iterations go to groups; GPU: each goes to its own item or group
   vector,  ///< lanes of one register
   unroll,  ///< copies of the body, one per position
-  group,   ///< GPU: one group per position
-  local,   ///< GPU: one thread of the group per position
+  local,   ///< GPU: one work-item of the group per position; a loop on a CPU
 };
+
+/// Work-items that run in lockstep, and the most of a group that every GPU can run.
+inline constexpr int64_t kWaveItems = 32, kMaxGroupItems = 256;
 
 /// One axis of a piece; its position is the node RANGE(index in Piece::axes, extent).
 struct Axis {
