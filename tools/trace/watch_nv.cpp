@@ -12,7 +12,7 @@
 namespace tiny::trace {
 namespace {
 
-constexpr std::uint32_t kRmFree = 0x29, kRmControl = 0x2a, kRmAlloc = 0x2b, kRmMapMemory = 0x4e;
+constexpr std::uint32_t kRmFree = 0x29, kRmAlloc = 0x2b, kRmMapMemory = 0x4e;
 constexpr std::uint32_t kUvmMapExternal = 33, kUvmFree = 34, kUvmCreateExternal = 73;
 constexpr std::uint64_t kUserdPut = 0x8c;
 
