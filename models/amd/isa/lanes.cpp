@@ -139,14 +139,15 @@ void commit_sdwa(Wave& w, const Op& op, unsigned reg, const uint32_t* values, co
   const bool preserve = op.dst_unused == 2 && op.dst_select < 6;
   const bool low = op.dst_select != 5 && op.dst_select != 2 && op.dst_select != 3;
   const bool both = op.dst_select >= 6;
-  auto update = [&](uint64_t& half, bool touched) {
-    const uint64_t fresh = touched ? poison.any() & active.mask : 0;
+  // A selected byte or word is the value's low one.
+  auto update = [&](uint64_t& half, bool touched, uint64_t from) {
+    const uint64_t fresh = touched ? from & active.mask : 0;
     // A byte written into a poisoned half leaves it poisoned.
     const uint64_t kept = preserve && (!touched || op.dst_select < 4) ? half : half & ~active.mask;
     half = kept | fresh;
   };
-  update(p.lo, both || low);
-  update(p.hi, both || !low);
+  update(p.lo, both || low, poison.lo);
+  update(p.hi, both || !low, both ? poison.hi : poison.lo);
 }
 
 }  // namespace

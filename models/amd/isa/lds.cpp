@@ -171,12 +171,18 @@ void each_lane(const Wave& w, F f) {
     if ((w.exec >> l & 1) && !w.stopped) f(l);
 }
 
+/// Modulo 2^32: compilers fold constants that bring an address back from below zero (LLVM's
+/// SITargetLowering keeps off that on Southern Islands only).
+uint32_t address(const Wave& w, const Op& op, unsigned lane, uint32_t offset) {
+  return w.vreg(op.src[0].reg)[lane] + offset;
+}
+
 void load(Wave& w, const Op& op) {
   const Shape shape(op.param);
   if (!known_address(w, op.src[0].reg, "LDS address")) return;
   each_lane(w, [&](unsigned l) {
     Cell cell;
-    const uint64_t at = uint64_t(w.vreg(op.src[0].reg)[l]) + static_cast<uint32_t>(op.offset);
+    const uint32_t at = address(w, op, l, static_cast<uint32_t>(op.offset));
     if (lds_read(w, l, at, shape.size_B, cell)) unpack(w, shape, op.dst.reg, l, cell);
   });
   issue(w, op, shape.registers, false);
@@ -186,7 +192,7 @@ void store(Wave& w, const Op& op) {
   const Shape shape(op.param);
   if (!known_address(w, op.src[0].reg, "LDS address")) return;
   each_lane(w, [&](unsigned l) {
-    const uint64_t at = uint64_t(w.vreg(op.src[0].reg)[l]) + static_cast<uint32_t>(op.offset);
+    const uint32_t at = address(w, op, l, static_cast<uint32_t>(op.offset));
     lds_write(w, l, at, shape.size_B, pack(w, shape, op.src[1].reg, l));
   });
   issue(w, op, 0, true);
@@ -205,7 +211,7 @@ void load_pair(Wave& w, const Op& op) {
   each_lane(w, [&](unsigned l) {
     Cell cells[2];
     for (unsigned i = 0; i < 2; ++i) {
-      const uint64_t at = uint64_t(w.vreg(op.src[0].reg)[l]) + pair_offset(op, i);
+      const uint32_t at = address(w, op, l, pair_offset(op, i));
       if (!lds_read(w, l, at, shape.size_B, cells[i])) return;
     }
     for (unsigned i = 0; i < 2; ++i) unpack(w, shape, op.dst.reg + i * dwords, l, cells[i]);
@@ -218,7 +224,7 @@ void store_pair(Wave& w, const Op& op) {
   if (!known_address(w, op.src[0].reg, "LDS address")) return;
   each_lane(w, [&](unsigned l) {
     for (unsigned i = 0; i < 2; ++i) {
-      const uint64_t at = uint64_t(w.vreg(op.src[0].reg)[l]) + pair_offset(op, i);
+      const uint32_t at = address(w, op, l, pair_offset(op, i));
       if (!lds_write(w, l, at, shape.size_B, pack(w, shape, op.src[1 + i].reg, l))) return;
     }
   });
@@ -244,7 +250,7 @@ void atomic(Wave& w, const Op& op) {
   const Shape shape(access_param(Element::dwords, size_B / 4));
   if (!known_address(w, op.src[0].reg, "LDS address")) return;
   each_lane(w, [&](unsigned l) {
-    const uint64_t at = uint64_t(w.vreg(op.src[0].reg)[l]) + static_cast<uint32_t>(op.offset);
+    const uint32_t at = address(w, op, l, static_cast<uint32_t>(op.offset));
     uint64_t source = data64(w, op.src[1].reg, l, size_B);
     uint64_t second = uses_second(what) ? data64(w, op.src[2].reg, l, size_B) : 0;
     if (op.param & kSwapOperands) std::swap(source, second);

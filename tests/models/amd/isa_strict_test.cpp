@@ -151,6 +151,24 @@ TEST_CASE("uninitialised values travel and are reported where they matter") {
   CHECK(lax.memory.poisoned(lax.wave->vgpr(0, 0) | uint64_t(lax.wave->vgpr(1, 0)) << 32));
 }
 
+TEST_CASE("a selected word brings the poison of its own half only") {
+  const auto run = [](const char* text) {
+    Bench bench("gfx1030");
+    with_data(bench);
+    const Stop stop = bench.run_text(std::string("v_mov_b32 v3, 1\n") + text +
+                                     "\n global_store_dword v[0:1], v4, off");
+    return stop.reason == StopReason::end;
+  };
+  const std::string word = " dst_unused:UNUSED_PAD src0_sel:DWORD src1_sel:DWORD";
+  // The high half of v8 stays what it was: never written.
+  const std::string low = "v_lshlrev_b16 v8, 8, v3\n";
+  CHECK(run((low + "v_or_b32_sdwa v4, v3, v8 dst_sel:WORD_1" + word).c_str()));
+  CHECK(run((low + "v_or_b32_sdwa v4, v3, v8 dst_sel:WORD_0" + word).c_str()));
+  CHECK(run((low + "v_or_b32_sdwa v4, v3, v8 dst_sel:BYTE_3" + word).c_str()));
+  CHECK_FALSE(run((low + "v_or_b32_sdwa v4, v3, v8 dst_sel:DWORD" + word).c_str()));
+  CHECK_FALSE(run(("v_or_b32_sdwa v4, v3, v9 dst_sel:WORD_1" + word).c_str()));
+}
+
 TEST_CASE("accesses out of bounds name the lane and the address") {
   Stop stop = run_with_data("global_load_b32 v2, v[0:1], off offset:4088\n s_waitcnt vmcnt(0)");
   is_fault(stop, FaultKind::memory, "global_load_b32 v2, v[0:1], off offset:4088");
@@ -312,6 +330,19 @@ TEST_CASE("halves, pairs and atomics in LDS") {
     CHECK(w.vgpr(14, l) == 3 * l);
     CHECK(w.vgpr(15, l) == 96);
   }
+}
+
+TEST_CASE("an LDS address below zero comes back by the instruction's offset") {
+  Bench bench("gfx1100");
+  bench.lds = std::make_unique<Lds>(4096);
+  Wave& w = bench.fresh();
+  for (unsigned l = 0; l < 32; ++l) w.set_vgpr(0, l, 4 * l - 16), w.set_vgpr(1, l, 7 * l);
+  const Stop stop = bench.run_text(
+      "ds_store_b32 v0, v1 offset:16\n ds_load_b32 v2, v0 offset:16\n"
+      "ds_load_2addr_b32 v[4:5], v0 offset0:4 offset1:4\n s_waitcnt lgkmcnt(0)");
+  INFO(stop.fault.message());
+  REQUIRE(stop.reason == StopReason::end);
+  for (unsigned l = 0; l < 32; ++l) CHECK((w.vgpr(2, l) == 7 * l && w.vgpr(5, l) == 7 * l));
 }
 
 TEST_CASE("two waves that meet in LDS without a barrier race") {
