@@ -41,7 +41,7 @@ RenderedKernel render(Kernel kernel, const Target& target, const CompileOptions&
   out.binary.name = code.name;
   out.binary.args = argument_slots(code);
   out.binary.kernarg_B = static_cast<uint32_t>(out.binary.args.size() * 8);
-  out.binary.scratch_B = static_cast<uint64_t>(code.scratch_B());
+  if (target.is_cpu) out.binary.scratch_B = static_cast<uint64_t>(code.local_B());
   out.binary.groups[0] = LaunchExpr(code.groups());
   out.binary.group_size[0] = static_cast<uint32_t>(code.group_size);
   out.binary.flops = work.flops;

@@ -133,10 +133,19 @@ class Renderer {
   void entry();
   /// LLVM's number of the address space that buffers are in: 1 is global memory of every GPU.
   int space() const { return target_.is_cpu ? 0 : 1; }
-  const char* pointer_type() const { return target_.is_cpu ? "ptr" : "ptr addrspace(1)"; }
+  /// The same of the group's local memory.
+  int local_space() const { return target_.is_cpu ? 0 : 3; }
+  int space_of(Id address) const {
+    return f_->values[static_cast<size_t>(address)].in_local ? local_space() : space();
+  }
+  static std::string pointer_type(int space) {
+    return space ? fmt::format("ptr addrspace({})", space) : "ptr";
+  }
+  std::string pointer_type() const { return pointer_type(space()); }
   std::string group_number(int64_t first_group);
   std::string item_number(int64_t first_group);
   void call_items(size_t piece, int64_t first_group);
+  void local_memory();
   void kernel();
 
   std::string alu(Op op, DType t, int lanes, const std::vector<Operand>& a, bool plain);
@@ -559,44 +568,44 @@ std::string Renderer::pointer(const Instruction& i) {
   const std::string base = name_of(i.args[0]);
   if (i.offset == 0) return base;
   const DType t = f_->values[static_cast<size_t>(i.args[0])].dtype;
-  return let("getelementptr {}, {} {}, i64 {}", scalar_type(stored(t)), pointer_type(), base,
-             i.offset);
+  return let("getelementptr {}, {} {}, i64 {}", scalar_type(stored(t)),
+             pointer_type(space_of(i.args[0])), base, i.offset);
 }
 
 void Renderer::address(const Instruction& i) {
   const DType t = f_->values[static_cast<size_t>(i.args[0])].dtype;
-  line("%v{} = getelementptr {}, {} {}, i64 {}", i.result, scalar_type(stored(t)), pointer_type(),
-       name_of(i.args[0]), name_of(i.args[1]));
+  line("%v{} = getelementptr {}, {} {}, i64 {}", i.result, scalar_type(stored(t)),
+       pointer_type(space_of(i.args[0])), name_of(i.args[0]), name_of(i.args[1]));
 }
 
 void Renderer::choose(const Instruction& i) {
   Instruction moved;
   moved.args = {i.args[1]};
   moved.offset = i.offset;
-  const std::string p = pointer(moved);
-  line("%v{} = select i1 {}, {} {}, {} {}", i.result, name_of(i.args[0]), pointer_type(), p,
-       pointer_type(), name_of(i.args[2]));
+  const std::string p = pointer(moved), type = pointer_type(space_of(i.args[1]));
+  line("%v{} = select i1 {}, {} {}, {} {}", i.result, name_of(i.args[0]), type, p, type,
+       name_of(i.args[2]));
 }
 
 void Renderer::load(const Instruction& i) {
   const LinearValue& v = f_->values[static_cast<size_t>(i.result)];
   const std::string p = pointer(i);
-  const std::string type = type_of(stored(v.dtype), v.lanes);
+  const int space = space_of(i.args[0]);
+  const std::string type = type_of(stored(v.dtype), v.lanes), to = pointer_type(space);
   if (i.args.size() > 1) {
     const std::string mask = type_of(DType::boolean, v.lanes);
     const std::string name =
-        fmt::format("@llvm.masked.load.{}.p{}", mangled(v.dtype, v.lanes), space());
-    declarations_.insert(
-        fmt::format("declare {} {}({}, i32, {}, {})", type, name, pointer_type(), mask, type));
-    line("%v{} = call {} {}({} {}, i32 {}, {} {}, {} zeroinitializer)", i.result, type, name,
-         pointer_type(), p, size_B(v.dtype), mask, name_of(i.args[1]), type);
+        fmt::format("@llvm.masked.load.{}.p{}", mangled(v.dtype, v.lanes), space);
+    declarations_.insert(fmt::format("declare {} {}({}, i32, {}, {})", type, name, to, mask, type));
+    line("%v{} = call {} {}({} {}, i32 {}, {} {}, {} zeroinitializer)", i.result, type, name, to, p,
+         size_B(v.dtype), mask, name_of(i.args[1]), type);
     return;
   }
   if (v.dtype != DType::boolean) {
-    line("%v{} = load {}, {} {}, align {}", i.result, type, pointer_type(), p, size_B(v.dtype));
+    line("%v{} = load {}, {} {}, align {}", i.result, type, to, p, size_B(v.dtype));
     return;
   }
-  const std::string raw = let("load {}, {} {}, align 1", type, pointer_type(), p);
+  const std::string raw = let("load {}, {} {}, align 1", type, to, p);
   line("%v{} = icmp ne {} {}, zeroinitializer", i.result, type, raw);
 }
 
@@ -608,18 +617,18 @@ void Renderer::store(const Instruction& i) {
         let("zext {} {} to {}", type_of(v.dtype, v.lanes), v.text, type_of(DType::u8, v.lanes));
     v.dtype = DType::u8;
   }
-  const std::string type = type_of(v.dtype, v.lanes);
+  const int space = space_of(i.args[0]);
+  const std::string type = type_of(v.dtype, v.lanes), to = pointer_type(space);
   if (i.args.size() < 3) {
-    line("store {} {}, {} {}, align {}", type, v.text, pointer_type(), p, size_B(v.dtype));
+    line("store {} {}, {} {}, align {}", type, v.text, to, p, size_B(v.dtype));
     return;
   }
   const std::string mask = type_of(DType::boolean, v.lanes);
   const std::string name =
-      fmt::format("@llvm.masked.store.{}.p{}", mangled(v.dtype, v.lanes), space());
-  declarations_.insert(
-      fmt::format("declare void {}({}, {}, i32, {})", name, type, pointer_type(), mask));
-  line("call void {}({} {}, {} {}, i32 {}, {} {})", name, type, v.text, pointer_type(), p,
-       size_B(v.dtype), mask, name_of(i.args[2]));
+      fmt::format("@llvm.masked.store.{}.p{}", mangled(v.dtype, v.lanes), space);
+  declarations_.insert(fmt::format("declare void {}({}, {}, i32, {})", name, type, to, mask));
+  line("call void {}({} {}, {} {}, i32 {}, {} {})", name, type, v.text, to, p, size_B(v.dtype),
+       mask, name_of(i.args[2]));
 }
 
 void Renderer::pack(const Instruction& i) {
@@ -815,6 +824,8 @@ void Renderer::instruction(const Instruction& i) {
       return fold(i);
     case Code::group_fold:
       return group_fold(i);
+    case Code::barrier:
+      return barrier();
     case Code::variable:
       return line("%v{} = add i64 %var{}, 0", i.result, i.offset);
     case Code::address:
@@ -846,7 +857,9 @@ void Renderer::function(size_t piece) {
                               f_->bases[i]);
   }
   for (const lower::Function::Local& l : f_->locals)
-    parameters += fmt::format("ptr noalias align 64 %v{}, ", l.base);
+    // Other items of a GPU's group write there too.
+    parameters += fmt::format("{}{} align 64 %v{}, ", pointer_type(local_space()),
+                              target_.is_cpu ? " noalias" : "", l.base);
   for (int v = 0; v < code_.variables; ++v) parameters += fmt::format("i64 %var{}, ", v);
   if (f_->item >= 0) parameters += fmt::format("i64 %v{}, ", f_->item);
   // A CPU calls a piece once a group; a GPU has no cheap calls.
@@ -921,6 +934,10 @@ void Renderer::call_items(size_t p, int64_t first) {
   const Function& f = code_.pieces[p];
   std::string args;
   for (int b : f.buffers) args += fmt::format("{} %b{}, ", pointer_type(), b);
+  for (const lower::Function::Local& l : f.locals)
+    args += fmt::format(
+        "ptr addrspace(3) {}, ",
+        let("getelementptr i8, ptr addrspace(3) @{}.local, i32 {}", code_.name, l.offset_B));
   for (int v = 0; v < code_.variables; ++v) args += fmt::format("i64 %var{}, ", v);
   const bool numbered = f.item >= 0;
   const std::string number = numbered ? group_number(first) : item_number(first);
@@ -936,9 +953,16 @@ void Renderer::call_items(size_t p, int64_t first) {
   line("ret void");
 }
 
+/// Arrays of all pieces share the group's memory: a group runs one piece.
+void Renderer::local_memory() {
+  if (code_.local_B() == 0) return;
+  declarations_.insert(
+      fmt::format("@{}.local = internal addrspace(3) global [{} x i8] poison, align 64", code_.name,
+                  code_.local_B()));
+}
+
 void Renderer::kernel() {
-  for (const Function& f : code_.pieces)
-    CHECK_INVARIANT(f.locals.empty(), "a GPU's work-items keep no arrays: " + code_.name);
+  local_memory();
   std::string parameters;
   for (size_t b = 0; b < code_.buffers.size(); ++b)
     parameters += fmt::format("{}{} noalias {}%b{}", b ? ", " : "", pointer_type(),

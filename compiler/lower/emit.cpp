@@ -38,15 +38,35 @@ int64_t PieceEmitter::groups_of(int a) const {
   return chunk ? (extent + chunk - 1) / chunk : 1;
 }
 
-/// Where an axis is shared by the items of a group they are numbered, and only one of them makes
-/// the stores that none of them has a position for.
+/// Work-items that have a position of their own in a loop nest.
+int64_t PieceEmitter::items_of(const std::vector<int>& nest) const {
+  int64_t items = 1;
+  for (int a : nest)
+    if (kind(a) == AxisKind::local) items *= axis(a).extent;
+  return items;
+}
+
+/// A group has the items that its largest nest wants; the others leave some idle.
 void PieceEmitter::number_items(Scope* root) {
-  for (size_t a = 0; a < p_.axes.size(); ++a)
-    if (kind(static_cast<int>(a)) == AxisKind::local) f_.items = p_.axes[a].extent;
-  if (f_.items == 1) return;
-  f_.item = add_value({}, root);
-  one_item_stores_ = std::none_of(p_.domain.begin(), p_.domain.end(),
-                                  [&](int a) { return kind(a) == AxisKind::local; });
+  f_.items = items_of(p_.domain);
+  for (const Stage& s : p_.stages)
+    f_.items = std::max({f_.items, items_of(s.reduce_axes), items_of(s.own_axes)});
+  if (!t_.is_cpu && !slots_.empty()) f_.items = std::max(f_.items, kWaveItems);
+  if (f_.items > 1) f_.item = add_value({}, root);
+}
+
+/// This item's position on one of a nest's local axes, which number its items together.
+Id PieceEmitter::item_position(int a, const std::vector<int>& nest) {
+  int64_t inner = 1;
+  for (size_t i = nest.size(); i-- > 0 && nest[i] != a;)
+    if (kind(nest[i]) == AxisKind::local) inner *= axis(nest[i]).extent;
+  const auto op = [&](Op o, Id x, int64_t y) {
+    return alu(o, DType::i64, {x, index_constant(y)}, &scopes_.front(), true);
+  };
+  Id position = f_.item;
+  if (inner > 1) position = op(Op::IDIV, position, inner);
+  if (inner * axis(a).extent < f_.items) position = op(Op::IMOD, position, axis(a).extent);
+  return position;
 }
 
 Function PieceEmitter::run() {

@@ -213,6 +213,12 @@ Id PieceEmitter::scaled(Id v, int64_t coefficient) {
   return it->second;
 }
 
+/// What was computed from an address is one too, into the same memory.
+void PieceEmitter::make_address(Id id, Id from) {
+  f_.values[static_cast<size_t>(id)].kind = LinearValue::Kind::address;
+  f_.values[static_cast<size_t>(id)].in_local = value(from).in_local;
+}
+
 Id PieceEmitter::step(DType dtype, Id base, Id distance) {
   auto [it, fresh] = steps_.try_emplace({base, distance}, -1);
   if (!fresh) return it->second;
@@ -222,7 +228,7 @@ Id PieceEmitter::step(DType dtype, Id base, Id distance) {
   i.code = Code::address;
   i.args = {base, distance};
   const Id id = push(a->depth > b->depth ? a : b, std::move(i), dtype, 1);
-  f_.values[static_cast<size_t>(id)].kind = LinearValue::Kind::address;
+  make_address(id, base);
   return it->second = id;
 }
 
@@ -263,6 +269,7 @@ Address PieceEmitter::address(const Memory& m, const Node* index, Scope* at, int
     LinearValue v;
     v.kind = LinearValue::Kind::address;
     v.dtype = m.dtype;
+    v.in_local = m.number >= static_cast<int>(k_.buffers.size());
     it->second = add_value(v, &scopes_.front());
   }
   out.base = it->second;
@@ -329,7 +336,7 @@ Id PieceEmitter::guarded_load(const Memory& m, Address a, int lanes, Id valid, S
   i.args = {valid, a.base, bases_.at(m.number)};
   i.offset = a.offset;
   const Id safe = push(where, std::move(i), m.dtype, 1);
-  f_.values[static_cast<size_t>(safe)].kind = LinearValue::Kind::address;
+  make_address(safe, a.base);
   const Id raw = load(m, {safe, 0}, lanes, -1, where);
   return alu(Op::WHERE, m.dtype, {valid, raw, zero(m.dtype, 1)}, where);
 }

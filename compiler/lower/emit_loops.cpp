@@ -78,7 +78,7 @@ void PieceEmitter::domain(size_t i, Scope* at, Id group) {
   const int a = p_.domain[i];
   if (kind(a) == AxisKind::unroll || kind(a) == AxisKind::vector) return domain(i + 1, at, group);
   if (kind(a) == AxisKind::thread) return thread_loop(i, at, group);
-  if (kind(a) == AxisKind::local) return place(i, at, f_.item, group);
+  if (kind(a) == AxisKind::local) return place(i, at, item_position(a, p_.domain), group);
   all_turns(a, at, {}, [&](Scope* s, const std::vector<Id>&) {
     domain(i + 1, s, group);
     return std::vector<Id>{};
@@ -190,14 +190,21 @@ void PieceEmitter::tile(Scope* at) {
     prepare({{s.buffer, b.dtype, b.elements}, s.index, s.valid, s.accumulate, lane_axis},
             values[i].second, at, stores);
   }
-  if (!one_item_stores_) {
+  commit_once(stores, p_.domain, at);
+}
+
+/// Items that a nest leaves idle have come along, and must not store.
+void PieceEmitter::commit_once(const std::vector<PendingStore>& stores,
+                               const std::vector<int>& nest, Scope* at) {
+  const int64_t items = items_of(nest);
+  if (items == f_.items) {
     for (const PendingStore& s : stores) commit(s, at);
     return;
   }
   Scope inside;
   inside.parent = at;
   for (const PendingStore& s : stores) commit(s, &inside);
-  branch(alu(Op::CMPEQ, DType::boolean, {f_.item, index_constant(0)}, &scopes_.front()),
+  branch(alu(Op::CMPLT, DType::boolean, {f_.item, index_constant(items)}, &scopes_.front()),
          std::move(inside.block), at);
 }
 

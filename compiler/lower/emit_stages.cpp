@@ -92,7 +92,8 @@ std::vector<Id> PieceEmitter::reduce(const Stage& s, size_t i, Scope* at, std::v
   const Body inside = [&](Scope* inner, const std::vector<Id>& current) {
     return reduce(s, i + 1, inner, current);
   };
-  if (kind(a) == AxisKind::local) return at_position(a, at, f_.item, std::move(carried), inside);
+  if (kind(a) == AxisKind::local)
+    return at_position(a, at, item_position(a, s.reduce_axes), std::move(carried), inside);
   return all_turns(a, at, std::move(carried), inside);
 }
 
@@ -108,6 +109,11 @@ Id PieceEmitter::folded(Code code, const Stage& s, Id v, Scope* where) {
 /// Work-items exchange scalars.
 Id PieceEmitter::group_folded(const Stage& s, Id v, Scope* where) {
   const int lanes = value(v).lanes;
+  if (const int64_t items = items_of(s.reduce_axes); items < f_.items) {
+    const Id mine =
+        alu(Op::CMPLT, DType::boolean, {f_.item, index_constant(items)}, &scopes_.front());
+    v = alu(Op::WHERE, s.accumulator, {mine, v, identity(s, lanes)}, where);
+  }
   if (lanes == 1) return folded(Code::group_fold, s, v, where);
   Instruction i;
   i.code = Code::pack;
@@ -173,9 +179,9 @@ void PieceEmitter::place_slots() {
     }
     slot.copy_elements = s.elements * slot.lanes;
     slot.elements = std::max(kLeastElements, slot.copy_elements * slot.copies);
-    slot.offset_B = f_.scratch_B;
+    slot.offset_B = f_.local_B;
     const int64_t size = slot.elements * static_cast<int64_t>(size_B(s.accumulator));
-    f_.scratch_B += (size + kSlotAlign_B - 1) / kSlotAlign_B * kSlotAlign_B;
+    f_.local_B += (size + kSlotAlign_B - 1) / kSlotAlign_B * kSlotAlign_B;
   }
 }
 
@@ -202,13 +208,31 @@ Memory PieceEmitter::memory_of(const Node* n) const {
   return m;
 }
 
-/// Fills the arrays of n's stage that are not filled yet, in the block of the deepest loop around
-/// all its readers.
+void PieceEmitter::barrier(Scope* at) {
+  Instruction i;
+  i.code = Code::barrier;
+  at->block.push_back(std::move(i));
+}
+
+/// Fills the array that n reads unless it is filled, in the block of the deepest loop around all
+/// its readers. Between filling and reading an array all items of the group meet.
 void PieceEmitter::fill(const Node* n, Scope* at) {
   const int64_t stage = n->arg().value;
   const Slot& slot = slots_.at(stage);
   Scope* h = home(slot.around, at);
-  if (h->filled.count({stage, copy_of(slot)})) return;
+  if (!h->filled.count({stage, copy_of(slot)})) {
+    // Those of the same loop come along, so that one barrier does for all.
+    for (const auto& [other, its] : slots_)
+      if (other == stage || (f_.item >= 0 && its.around == slot.around)) fill_stage(other, h);
+    CHECK_INVARIANT(h->filled.count({stage, copy_of(slot)}),
+                    "a local stage was read at a position that nothing stores");
+  }
+  if (std::exchange(h->unshared, false)) barrier(resolve(h));
+}
+
+void PieceEmitter::fill_stage(int64_t stage, Scope* h) {
+  const Slot& slot = slots_.at(stage);
+  if (f_.item >= 0 && !std::exchange(h->fenced, true)) barrier(resolve(h));
   const int64_t lane = std::exchange(lane_, -1);
   const std::vector<int64_t> saved = coordinate_;
   std::vector<std::vector<int64_t>> missing;
@@ -216,22 +240,31 @@ void PieceEmitter::fill(const Node* n, Scope* at) {
     move_to(slot.unrolled, position);
     if (h->filled.emplace(stage, copy_of(slot)).second) missing.push_back(position);
   }
-  fill_loops(stage, 0, missing, h);
+  if (!missing.empty()) {
+    fill_loops(stage, 0, missing, h);
+    h->unshared = f_.item >= 0;
+  }
   coordinate_ = saved;
   lane_ = lane;
-  CHECK_INVARIANT(h->filled.count({stage, copy_of(slot)}),
-                  "a local stage was read at a position that nothing stores");
 }
 
 void PieceEmitter::fill_loops(int64_t stage, size_t i,
                               const std::vector<std::vector<int64_t>>& copies, Scope* at) {
   const std::vector<int>& axes = p_.stages[static_cast<size_t>(stage)].own_axes;
-  while (i < axes.size() && kind(axes[i]) != AxisKind::loop) ++i;
+  const auto walked = [&](int a) {
+    return kind(a) == AxisKind::loop || kind(a) == AxisKind::local;
+  };
+  while (i < axes.size() && !walked(axes[i])) ++i;
   if (i == axes.size()) return fill_tile(stage, copies, at);
-  all_turns(axes[i], at, {}, [&](Scope* inner, const std::vector<Id>&) {
+  const int a = axes[i];
+  const Body inside = [&](Scope* inner, const std::vector<Id>&) {
     fill_loops(stage, i + 1, copies, inner);
     return std::vector<Id>{};
-  });
+  };
+  if (kind(a) == AxisKind::local)
+    at_position(a, at, item_position(a, axes), {}, inside);
+  else
+    all_turns(a, at, {}, inside);
 }
 
 void PieceEmitter::fill_tile(int64_t stage, const std::vector<std::vector<int64_t>>& copies,
@@ -264,7 +297,7 @@ void PieceEmitter::fill_tile(int64_t stage, const std::vector<std::vector<int64_
     move_to(unrolled, *r.own);
     prepare({memory_of(slot, stage), s.index, s.valid, false, lane_axis}, r.value, at, stores);
   }
-  for (const PendingStore& p : stores) commit(p, at);
+  commit_once(stores, s.own_axes, at);
 }
 
 }  // namespace tiny::lower

@@ -12,9 +12,9 @@ namespace tiny::lower {
 namespace {
 
 const char* spelling(Code c) {
-  constexpr const char* names[] = {"alu",        "splat",    "extract", "pack",   "fold",
-                                   "group_fold", "variable", "address", "choose", "load",
-                                   "store",      "loop",     "branch"};
+  constexpr const char* names[] = {"alu",        "splat",   "extract",  "pack",    "fold",
+                                   "group_fold", "barrier", "variable", "address", "choose",
+                                   "load",       "store",   "loop",     "branch"};
   return names[static_cast<size_t>(c)];
 }
 
@@ -79,8 +79,8 @@ class Checker {
     for (Id b : f_.bases) define(b);
     for (const Function::Local& l : f_.locals) {
       define(l.base);
-      if (l.offset_B % 64 || l.offset_B < 0 || l.offset_B >= f_.scratch_B)
-        fail(fmt::format("%{} is outside the scratch memory", l.base));
+      if (l.offset_B % 64 || l.offset_B < 0 || l.offset_B >= f_.local_B)
+        fail(fmt::format("%{} is outside the local memory", l.base));
     }
     block(f_.body);
     return error_;
@@ -173,9 +173,9 @@ int64_t LinearCode::groups() const {
   return total;
 }
 
-int64_t LinearCode::scratch_B() const {
+int64_t LinearCode::local_B() const {
   int64_t most = 0;
-  for (const Function& f : pieces) most = std::max(most, f.scratch_B);
+  for (const Function& f : pieces) most = std::max(most, f.local_B);
   return most;
 }
 
@@ -185,7 +185,7 @@ std::string print(const LinearCode& code) {
     out += fmt::format("piece, {} groups", f.groups);
     out += f.item >= 0 ? fmt::format(" of {} items\n", f.items) : "\n";
     for (const Function::Local& l : f.locals)
-      out += fmt::format("  %{} : {}* = scratch + {} bytes\n", l.base,
+      out += fmt::format("  %{} : {}* = local + {} bytes\n", l.base,
                          name(f.values[static_cast<size_t>(l.base)].dtype), l.offset_B);
     out += Printer(f).run();
   }

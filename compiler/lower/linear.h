@@ -22,6 +22,7 @@ struct LinearValue {
   int64_t integer = 0;       ///< constants: the value, for integers and bool
   int64_t stride = 0;        ///< integer constants: lane k is integer + k * stride
   double real = 0;           ///< constants: the value, for floats
+  bool in_local = false;     ///< addresses: into one of Function::locals
 };
 
 enum class Code : uint8_t {
@@ -31,6 +32,7 @@ enum class Code : uint8_t {
   pack,        ///< lanes from scalars args
   fold,        ///< horizontal: op over the lanes of args[0]
   group_fold,  ///< op over args[0] of all work-items of the group, for each of them
+  barrier,     ///< all work-items of the group come here, and then see each other's `locals`
   variable,    ///< launch variable `offset`
   address,     ///< args[0] + args[1] elements
   choose,      ///< address: args[0] ? args[1] + offset elements : args[2]
@@ -79,8 +81,9 @@ struct Function {
     Id base;
     int64_t offset_B;  ///< a multiple of 64
   };
-  std::vector<Local> locals;  ///< arrays in scratch memory; nothing else points into them
-  int64_t scratch_B = 0;      ///< that the arrays take
+  /// Arrays in the group's memory, a CPU thread's scratch; nothing else points into them.
+  std::vector<Local> locals;
+  int64_t local_B = 0;  ///< that the arrays take
 };
 
 struct LinearCode {
@@ -94,7 +97,7 @@ struct LinearCode {
   /// Groups that the device starts for a piece, for the kernel.
   int64_t groups_of(const Function&) const;
   int64_t groups() const;
-  int64_t scratch_B() const;  ///< of one group: its pieces run one after the other
+  int64_t local_B() const;  ///< of one group: its pieces run one after the other
 };
 
 std::string print(const LinearCode&);

@@ -51,6 +51,8 @@ struct Scope {
   Block block;
   std::unordered_map<Key, Id, KeyHash> memo;
   std::set<std::pair<int64_t, int64_t>> filled;  ///< local stage, copy: its array is complete
+  bool fenced = false;    ///< what the group's items read of an earlier turn's arrays, they have
+  bool unshared = false;  ///< an array was filled since the last barrier
 };
 
 inline Scope* resolve(Scope* s) {
@@ -153,6 +155,7 @@ class PieceEmitter {
   Id compare_lanes(const Node* n, Scope* at);
   Address address(const Memory&, const Node* index, Scope* at, int skip_axis);
   Id scaled(Id v, int64_t coefficient);
+  void make_address(Id, Id from);
   Id step(DType, Id base, Id distance);
   const Affine& affine_of(const Node* n);
 
@@ -173,7 +176,10 @@ class PieceEmitter {
   std::vector<Id> at_position(int axis, Scope* at, Id position, std::vector<Id> carried,
                               const Body& body);
   int64_t groups_of(int axis) const;
+  int64_t items_of(const std::vector<int>& axes) const;
   void number_items(Scope* root);
+  Id item_position(int axis, const std::vector<int>& nest);
+  void commit_once(const std::vector<PendingStore>&, const std::vector<int>& nest, Scope* at);
   std::vector<std::vector<int64_t>> positions(const std::vector<int>& axes) const;
   void move_to(const std::vector<int>& axes, const std::vector<int64_t>& position);
   void tile(Scope* at);
@@ -210,7 +216,6 @@ class PieceEmitter {
   std::unordered_map<const Node*, Affine> affines_;
   AxisSet unroll_, vector_;
   std::vector<int64_t> coordinate_;
-  bool one_item_stores_ = false;
   int64_t lane_ = -1;  ///< position on the vector axis where one lane is evaluated at a time
   std::vector<int> tile_axes_;
   std::vector<std::vector<int64_t>> live_;  ///< positions on tile_axes_ that store something
@@ -235,12 +240,14 @@ class PieceEmitter {
     int64_t copy_elements = 0;  ///< of one array, all lanes
     int64_t elements = 0, offset_B = 0;
   };
-  std::unordered_map<int64_t, Slot> slots_;  ///< by local stage
+  std::map<int64_t, Slot> slots_;  ///< by local stage
   void place_slots();
   Memory memory_of(const Node* n) const;
   Memory memory_of(const Slot&, int64_t stage) const;
   int64_t copy_of(const Slot&) const;
   void fill(const Node* n, Scope* at);
+  void fill_stage(int64_t stage, Scope* home);
+  void barrier(Scope* at);
   void fill_loops(int64_t stage, size_t i, const std::vector<std::vector<int64_t>>& copies,
                   Scope* at);
   void fill_tile(int64_t stage, const std::vector<std::vector<int64_t>>& copies, Scope* at);

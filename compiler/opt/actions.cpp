@@ -242,24 +242,33 @@ bool one_vector_axis(const Piece& p) {
   return true;
 }
 
-/// The items of a group fold together, so none of them may want a fold of its own; and there is one
-/// way to number them.
-bool one_group_axis(const Piece& p) {
-  int axis_class = -1;
+int64_t items_of(const Piece& p, const std::vector<int>& nest) {
+  int64_t items = 1;
+  for (int a : nest)
+    if (const Axis& x = p.axes[static_cast<size_t>(a)]; x.kind == AxisKind::local)
+      items *= x.extent;
+  return items;
+}
+
+/// Why a group's items cannot work together, or nullptr. They fold together, so none of them may
+/// want a fold of its own; they share arrays, so none of them may want its own array.
+const char* group_obstacle(const Piece& p) {
   AxisSet local;
-  for (size_t a = 0; a < p.axes.size(); ++a) {
-    if (p.axes[a].kind != AxisKind::local) continue;
-    if (axis_class >= 0 && p.axes[a].axis_class != axis_class) return false;
-    axis_class = p.axes[a].axis_class;
-    local.add(static_cast<int64_t>(a));
-  }
-  return std::none_of(p.stages.begin(), p.stages.end(), [&](const Stage& s) {
-    AxisSet reduced;
-    for (int a : s.reduce_axes) reduced.add(a);
+  for (size_t a = 0; a < p.axes.size(); ++a)
+    if (p.axes[a].kind == AxisKind::local) local.add(static_cast<int64_t>(a));
+  if (items_of(p, p.domain) > kMaxGroupItems) return "too many work-items in a group";
+  for (const Stage& s : p.stages) {
+    if (std::max(items_of(p, s.reduce_axes), items_of(p, s.own_axes)) > kMaxGroupItems)
+      return "too many work-items in a group";
     AxisSet free = s.value->axes() & local;
     for (int a : s.reduce_axes) free.remove(a);
-    return !(reduced & local).empty() && !free.empty();
-  });
+    if (items_of(p, s.reduce_axes) > 1 && !free.empty())
+      return "the work-items of a group would not fold together";
+    for (int a : s.own_axes) free.remove(a);
+    if (s.placement == Placement::local && !free.empty())
+      return "the work-items of a group would not share an array";
+  }
+  return nullptr;
 }
 
 void split(Arena& arena, Piece& p, const Action& a, AxisKind kind) {
@@ -284,8 +293,7 @@ void split(Arena& arena, Piece& p, const Action& a, AxisKind kind) {
   for (int axis : axes) split_axis(arena, p, axis, a.amount, inner_class, kind);
   if (kind == AxisKind::vector && !one_vector_axis(p))
     refuse(a, "a value would have lanes of two axes");
-  if (kind == AxisKind::local && !one_group_axis(p))
-    refuse(a, "the work-items of a group would not fold together");
+  if (const char* why = group_obstacle(p)) refuse(a, why);
 }
 
 void make_threads(Piece& p, const Action& a) {

@@ -44,7 +44,6 @@ TEST_CASE("every kernel has code for gfx1100 that asks for its arguments and not
     for (const bool noopt : {false, true}) {
       INFO(sample.name << (noopt ? " without actions" : ""));
       Kernel kernel = sample.make();
-      if (test::keeps_arrays(kernel)) continue;
       const Binary binary = compile(std::move(kernel), target, {.noopt = noopt});
       const Descriptor d = descriptor(binary);
       CHECK(d.properties == (kKernargPointer | kWave32));

@@ -606,13 +606,6 @@ Target gfx_target(const std::string& arch) {
   return amd::amd_target(*generation, 96, 0);
 }
 
-bool keeps_arrays(const Kernel& k) {
-  for (const Piece& p : k.pieces)
-    for (const Stage& s : p.stages)
-      if (s.placement == Placement::local) return true;
-  return false;
-}
-
 Bytes make_buffers(const Kernel& k, uint64_t seed) {
   std::mt19937_64 random(seed);
   Bytes out;

@@ -85,8 +85,6 @@ Kernel attention(int64_t heads, int64_t queries, int64_t keys, int64_t width);
 Target host_target();
 /// An AMD GPU of this architecture ("gfx1100"), to compile for.
 Target gfx_target(const std::string& arch);
-/// Does some stage live in local memory? Schedules for a GPU have no such stages.
-bool keeps_arrays(const Kernel&);
 /// A buffer set with contents that suit the kernel: small numbers, indices in range and a few out.
 Bytes make_buffers(const Kernel&, uint64_t seed);
 /// Loads the binary and runs all its groups, each on `buffers` as they are.
