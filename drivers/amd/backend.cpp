@@ -288,14 +288,14 @@ void AmdBackend::make_instances(AmdList& list) {
     instance.region = OwnedRegion::of(memory_, MemoryKind::gtt_uncached,
                                       std::max<uint64_t>(size_B, 1), "graph packets");
     instance.kernarg = instance.region->as<uint8_t>();
-    std::memcpy(instance.kernarg, list.kernarg.data(), list.kernarg.size());
+    std::copy(list.kernarg.begin(), list.kernarg.end(), instance.kernarg);
     uint64_t at_B = align_up(list.kernarg.size(), kAlign_B);
     PatchValues values{};
     values[static_cast<size_t>(PatchKind::kernarg)] = &instance.region->address;
     for (size_t s = 0; s < list.segments.size(); ++s) {
       const auto& words = list.segments[s].words;
       auto* to = instance.region->as<uint32_t>(at_B);
-      std::memcpy(to, words.data(), words.size() * 4);
+      std::copy(words.begin(), words.end(), to);
       apply_patches(kernarg_patches[s], to, values);
       instance.words.push_back(to);
       instance.addresses.push_back(instance.region->address + at_B);
@@ -358,7 +358,7 @@ void AmdBackend::submit(EncodedList& encoded, const Submission& submission) {
     apply_patches(list.kernarg_patches, instance->kernarg, values);
   } else if (!list.kernarg.empty()) {
     const KernargArena::Slot slot = kernargs_->allocate(list.kernarg.size());
-    std::memcpy(slot.host.data(), list.kernarg.data(), list.kernarg.size());
+    std::copy(list.kernarg.begin(), list.kernarg.end(), slot.host.data());
     apply_patches(list.kernarg_patches, slot.host.data(), values);
     kernarg_address = slot.address;
   }

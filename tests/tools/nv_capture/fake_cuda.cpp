@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
+#include <deque>
 #include <string>
 #include <utility>
 #include <vector>
@@ -19,11 +20,12 @@ namespace {
 
 constexpr int kOk = 0, kInvalidValue = 1, kNotFound = 500, kLaunchFailed = 719;
 
-struct Module {
-  std::string ptx;
-};
 struct Function {
   std::string name;
+};
+struct Module {
+  std::string ptx;
+  std::deque<Function> functions{};
 };
 struct Launch {
   const Function* function;
@@ -166,7 +168,7 @@ int cuModuleLoadData(Module** module, const void* image) {
 }
 int cuModuleGetFunction(Function** function, Module* module, const char* name) {
   if (module->ptx.find(std::string(".entry ") + name + "(") == std::string::npos) return kNotFound;
-  *function = new Function{name};
+  *function = &module->functions.emplace_back(Function{name});
   return kOk;
 }
 int cuModuleUnload(Module* module) {
