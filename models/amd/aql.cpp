@@ -46,7 +46,7 @@ class Aql {
     const auto header = field<uint16_t>(p_, 0);
     if ((header >> 8 & 1) && !q_.aql_entered) {  // barrier bit: everything before is complete
       if (!q_.idle()) return false;
-      q_.wait_idle();
+      q_.wait_dispatches();
     }
     switch (header & 0xff) {
       case kVendor:
@@ -131,12 +131,6 @@ class Aql {
     notify(signal);
   }
 
-  Clock after_dispatches() const {
-    Clock clock = q_.clock;
-    clock.set(q_.dispatch_line, q_.gpu.kernel.order.last(q_.dispatch_line));
-    return clock;
-  }
-
   bool barrier(bool all) {
     unsigned given = 0, passed = 0;
     for (unsigned i = 0; i < 5; ++i) {
@@ -154,7 +148,7 @@ class Aql {
     }
     if (given != 0 && (all ? passed < given : passed == 0)) return false;
     acquire();
-    q_.issue_event("barrier packet", completion(after_dispatches()));
+    q_.issue_event("barrier packet", completion(q_.everything()));
     return true;
   }
 
@@ -178,7 +172,7 @@ class Aql {
     }
     if (!q_.buffers.empty()) return q_.step_packet(false) ? again() : false;
     q_.aql_entered = false;
-    q_.issue_event("PM4-IB packet", completion(after_dispatches()));
+    q_.issue_event("PM4-IB packet", completion(q_.everything()));
     return true;
   }
 
@@ -207,7 +201,7 @@ class Aql {
       q_.gpu.kernel.order.acquire(memory_.word_host(signal + kValue), q_.clock);
     }
     acquire();
-    q_.issue_event("barrier-value packet", completion(after_dispatches()));
+    q_.issue_event("barrier-value packet", completion(q_.everything()));
     return true;
   }
 

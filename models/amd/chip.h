@@ -40,7 +40,8 @@ uint64_t gpu_clock();  ///< 100 MHz, runs with CLOCK_MONOTONIC_RAW
 
 /// A dispatch or an end-of-pipe event that has been issued and is not complete.
 struct InFlight {
-  std::unique_ptr<Execution> dispatch;  ///< null: an event
+  bool is_dispatch = false;             ///< else an event
+  std::unique_ptr<Execution> dispatch;  ///< null where shaders do not run
   Task task;                            ///< of the dispatch
   std::function<void()> when_done;      ///< event: its effect; dispatch: completion signal
   std::string text;
@@ -73,6 +74,7 @@ struct Queue {
   // PM4
   std::vector<Fetch> buffers;  ///< indirect, innermost last
   std::vector<uint32_t> packet;
+  std::optional<std::vector<uint32_t>> tampered;  ///< Model::tamper's version of the packet
   std::array<uint32_t, 0x400> sh{};
   std::array<bool, 0x400> sh_written{};
   uint32_t skip_dw = 0;  ///< COND_EXEC, PRED_EXEC
@@ -82,7 +84,12 @@ struct Queue {
   uint64_t aql_scratch_asked = 0;
   // ordering
   unsigned packet_line = 0, dispatch_line = 0;
-  Clock clock;  ///< what the packet processor knows to be complete
+  unsigned stamp_line = 0;  ///< end-of-pipe stores of clocks: data like any other
+  Clock clock;              ///< what the packet processor knows to be complete
+  // SDMA
+  uint32_t stored_tick = 0;   ///< of the last store that may have gone to GL2; 0: none
+  uint64_t early_fence = 0;   ///< of the packet before: a fence ahead of the write-back
+  bool rang_mailbox = false;  ///< an event's slot was written, and no interrupt raised since
 
   bool sdma() const { return type != abi::kCompute && type != abi::kComputeAql; }
   uint32_t ring_unit_B() const { return type == abi::kComputeAql ? 64 : sdma() ? 1 : 4; }
@@ -99,11 +106,21 @@ struct Queue {
   void bad_packet(const std::string& text);
   void memory_fault(const MemoryFault& fault, const std::string& text);
   void exception(unsigned code);
+  void interrupt(uint32_t context_id);
+  /// GL2 lines that are dropped without being written back are lost.
+  void refuse_to_lose(const CacheAction& action, const std::string& packet_name);
   Task packet_task(const std::string& text);
   void issue_event(std::string text, std::function<void()> effect);
   void issue_dispatch(Launch launch, std::string text, std::function<void()> when_done);
-  void wait_idle();  ///< all that is in flight is complete and known
+  /// Dispatches that are in flight are complete and known.
+  void wait_dispatches();
+  /// So is everything.
   bool idle() const { return in_flight.empty(); }
+  bool dispatches_done() const;
+  /// What a fence behind everything issued so far tells.
+  Clock everything() const;
+  /// The words of the packet, through Model::tamper.
+  void tamper_with_packet();
   void advance(uint64_t units);
   bool step_pm4();
   bool step_aql();
@@ -160,6 +177,7 @@ struct Kernel {
   std::vector<Failure> failures;
   std::vector<Report> reports;
   Stats stats;
+  Tamper tamper;
   std::shared_ptr<interpose::Tree> tree;
   int pid = 0;
 
@@ -180,6 +198,7 @@ struct Kernel {
   void report(Report::Kind kind, const std::string& text);
   int refuse(int error, const std::string& text);  ///< reports, returns -error
   int injected(char type, unsigned nr);            ///< 0, or -errno to fail with
+  bool is_event_slot(uint64_t va) const;           ///< on the page of signal events
   void free_bo(const std::shared_ptr<Bo>& bo);
   void unmap_bo(Bo& bo, Gpu& gpu);
   void release_process();  ///< the last descriptor of /dev/kfd is gone

@@ -313,9 +313,9 @@ void ChipMemory::read_piece(const Task& task, const Piece& piece, uint64_t va, s
   if (route.unchecked) return copy_bytes(out, piece.host, size_B);
   if (checks_) check_read(task, piece, va, size_B, route);
   if (task.agent == Agent::sdma) {
-    copy_bytes(out, piece.host, size_B);
-    if (!checks_ || !piece.page->listed) return;
-    for (unsigned i = 0; i < size_B; ++i) {
+    if (!checks_) return copy_bytes(out, piece.host, size_B);
+    current(piece, out, size_B, task, va, true);
+    for (unsigned i = 0; piece.page->listed && i < size_B; ++i) {
       if (!piece.page->dirty[in_page(piece.host) + i]) continue;
       const Shadow::Dword& d = (*piece.page->shadow)[(in_page(piece.host) + i) / 4];
       complain(Report::Kind::release, task, va + i, d.write_line, d.write_sequence,
@@ -336,6 +336,7 @@ void ChipMemory::write_piece(const Task& task, const Piece& piece, uint64_t va, 
   if (task.agent != Agent::sdma) return store_current(piece, in, size_B);
   // Beside GL2: a dirty byte there would later be written over this.
   copy_bytes(piece.host, in, size_B);
+  if (piece.page->gl2) std::memcpy(piece.page->gl2->bytes.data() + in_page(piece.host), in, size_B);
   for (unsigned i = 0; piece.page->listed && i < size_B; ++i)
     if (piece.page->dirty[in_page(piece.host) + i]) {
       complain(Report::Kind::release, task, va + i, 0, 1,
@@ -499,10 +500,31 @@ void ChipMemory::write_back() {
 void ChipMemory::control(const CacheAction& action) {
   if (action.gl2_wb) write_back();
   const uint32_t now = ++shadow_.tick;
+  if (action.gl2_wb) written_back_ = now;
   if (action.glv_inv) glv_ = now;
   if (action.gl1_inv) gl1_ = now;
   if (action.glk_inv) glk_ = now;
   if (action.gl2_inv) gl2_ = now;
+}
+
+void ChipMemory::note_write(const Task& task, uint64_t va, unsigned size_B) {
+  MemoryFault fault;
+  Piece piece;
+  if (checks_ && translate(va, AccessKind::write, &piece, &fault))
+    check_write(task, piece, va, size_B, false);
+}
+
+void ChipMemory::check_written_back(unsigned line, const char* packet_name, uint64_t fence) {
+  if (!checks_) return;
+  for (const Page* page : dirty_)
+    for (unsigned at = 0; at < kPage_B; at += 4) {
+      if (!page->dirty[at] && !page->dirty[at + 3]) continue;
+      const Shadow::Dword& d = (*page->shadow)[at / 4];
+      if (d.write_line != line) continue;
+      return report_(Report::Kind::release,
+                     fmt::format("{} to 0x{:x} tells of {}, whose stores GL2 still holds",
+                                 packet_name, fence, order_.describe(line, d.write_sequence)));
+    }
 }
 
 uint64_t ChipMemory::dirty_bytes() const {

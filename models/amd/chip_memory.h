@@ -8,9 +8,10 @@
 // compute unit runs it;
 // - what another task wrote is only known to be readable after that task was waited for and the
 // caches on the way were invalidated after the write, cached or not;
-// - SDMA stands outside GL2: it sees what was written back, and GL2 does not see what it wrote
-// until it is invalidated. Reads of fences (WAIT_REG_MEM, POLL_REGMEM) and atomics are exempt: they
-// are how one waits.
+// - SDMA stands outside GL2 and is a client of it, whichever is worse: it sees what was written
+// back, but in cached memory only after an invalidate; GL2 does not see what it wrote until it is
+// invalidated, and nobody else until it is written back. Reads of fences (WAIT_REG_MEM,
+// POLL_REGMEM) and atomics are exempt: they are how one waits.
 #pragma once
 
 #include "models/amd/isa/memory.h"
@@ -104,6 +105,14 @@ class ChipMemory {
   MemoryFault poke(uint64_t va, const void* in, uint64_t size_B);
 
   void control(const CacheAction& action);
+  /// The word is about to be stored to by a packet as data, not as a fence.
+  void note_write(const Task& task, uint64_t va, unsigned size_B);
+  /// A fence at `fence` tells of what this line of dispatches stored: it must have left GL2.
+  void check_written_back(unsigned line, const char* packet_name, uint64_t fence);
+  /// Was GL2 not written back since this tick? 0: there was nothing.
+  bool unwritten_since(uint32_t stored_tick) const {
+    return checks_ && stored_tick != 0 && written_back_ <= stored_tick;
+  }
   uint32_t tick() const { return shadow_.tick; }
   uint32_t next_tick() { return ++shadow_.tick; }
   uint64_t dirty_bytes() const;
@@ -143,6 +152,7 @@ class ChipMemory {
   bool checks_;
   OnReport report_;
   uint32_t glv_ = 1, gl1_ = 1, glk_ = 1, gl2_ = 1;  ///< ticks of the last invalidates
+  uint32_t written_back_ = 1;                       ///< and of the last write-back of GL2
   std::unordered_map<uint64_t, std::unique_ptr<Page>> pages_;
   std::vector<Page*> dirty_;
   std::vector<Translation> translations_;

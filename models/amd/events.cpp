@@ -91,20 +91,23 @@ void Events::kernel_set(uint32_t id) {
 
 /// An id whose slot was not written is no signal; then all slots are looked through, as the kernel
 /// does, for the hardware may have merged interrupts.
-void Events::interrupt(uint32_t context_id) {
-  if (!slots_) return;
+bool Events::interrupt(uint32_t context_id) {
+  if (!slots_) return true;
   if (context_id < slot_count_ && read_slot(slots_ + context_id) != abi::kUnsignalled) {
     if (Event* const event = find(context_id)) {
       clear_slot(slots_ + context_id);
       signal(*event);
-      return;
+      return true;
     }
   }
+  bool any = false;
   for (auto& [id, event] : events_) {
     if (id >= slot_count_ || read_slot(slots_ + id) == abi::kUnsignalled) continue;
     clear_slot(slots_ + id);
     signal(*event);
+    any = true;
   }
+  return any;
 }
 
 void Events::memory_fault(const abi::MemoryException& what) {

@@ -30,7 +30,8 @@ class Events {
   int wait(std::unique_lock<std::mutex>& lock, abi::WaitEvents& args);
 
   /// The GPU raised an interrupt with this context id: a slot must have been written before.
-  void interrupt(uint32_t context_id);
+  /// False where none was.
+  bool interrupt(uint32_t context_id);
   void memory_fault(const abi::MemoryException& what);
   void gpu_reset(const abi::HwException& what);
   void kernel_set(uint32_t id);  ///< as the kernel does it for exceptions of queues

@@ -125,6 +125,10 @@ std::shared_ptr<Bo> Kernel::bo(uint64_t handle) {
   return at == bos.end() ? nullptr : at->second;
 }
 
+bool Kernel::is_event_slot(uint64_t va) const {
+  return event_page && va >= event_page->va && va < event_page->va + event_page->size_B;
+}
+
 void Kernel::unmap_bo(Bo& bo, Gpu& gpu) {
   if (std::erase(bo.mapped, gpu.index) == 0) return;
   gpu.memory.map.remove(bo.va);
@@ -277,6 +281,11 @@ void Model::hang_next_dispatch(unsigned gpu) {
 void Model::fault_next_dispatch(unsigned gpu, uint64_t address) {
   CallerLock lock(*kernel_);
   kernel_->gpus.at(gpu)->fault_next = address;
+}
+
+void Model::tamper(Tamper hook) {
+  CallerLock lock(*kernel_);
+  kernel_->tamper = std::move(hook);
 }
 
 void Model::pause(unsigned gpu, bool paused) {

@@ -8,7 +8,9 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -32,16 +34,18 @@ struct Options {
   /// is submitted together is then in flight together, and waits that are missing show.
   unsigned delay_us = 0;
   bool print = true;        ///< reports go to stderr as well
+  bool strict = false;      ///< preloaded: a program with reports ends with kStrictStatus
   bool race_checks = true;  ///< missing waits, acquires and releases
   bool shaders = true;      ///< false: dispatches complete without running (host timing)
 };
 
 /// From "gfx1100,gpus=2,small-bar,seed=7": the target, then options in any order. Throws
 /// UsageError. Names: gpus=N, hidden=N, no-render=N (one GPU each), small-bar, no-sysfs-sizes,
-/// no-atomics64, vram=MiB, seed=N, delay=us, no-races, no-shaders, quiet.
+/// no-atomics64, vram=MiB, seed=N, delay=us, no-races, no-shaders, quiet, strict.
 Options parse_options(const std::string& text);
 /// Where the preload library finds that text.
 inline constexpr const char* kOptionsVariable = "RT_TINY_MODEL_AMD";
+inline constexpr int kStrictStatus = 86;
 
 struct Report {
   enum class Kind : uint8_t {
@@ -63,6 +67,16 @@ struct Stats {
   uint64_t ioctls = 0, doorbells = 0, pm4_packets = 0, sdma_packets = 0, aql_packets = 0;
   uint64_t dispatches = 0, waves = 0, instructions = 0, interrupts = 0;
 };
+
+/// A packet that a PM4 or SDMA queue has fetched and not looked at yet.
+struct PacketSite {
+  bool sdma = false;
+  bool indirect = false;  ///< not from the ring itself
+  uint32_t queue_id = 0;
+};
+/// May change the words in place: what the driver "wrote" is then something else. A packet keeps
+/// its size: PM4 is cut by the header in memory, SDMA by the first word as it was.
+using Tamper = std::function<void(const PacketSite&, std::span<uint32_t> packet)>;
 
 struct Kernel;
 
@@ -91,6 +105,9 @@ class Model {
   void reset_gpu(unsigned gpu, bool memory_lost);
   /// The next dispatch faults at this address instead of running.
   void fault_next_dispatch(unsigned gpu, uint64_t address);
+
+  /// Called once with each packet, under the machine's lock. Null ends it.
+  void tamper(Tamper hook);
 
   std::vector<Report> reports() const;
   void clear_reports();

@@ -14,6 +14,7 @@ namespace {
 constexpr uint32_t kAll = 0xffffffff, kAligned4 = 0xfffffffc;
 // event 5:0, wait_sync 7, index 11:8, GCR 24:12 (23:12), cache policy 26:25, status 28, GLK_INV 30
 constexpr uint32_t kReleaseGfx11 = 0x57ffffbf, kReleaseGfx10 = 0x16ffff3f;
+constexpr unsigned kClocks = 3;  ///< data_sel from here on: a clock's value
 constexpr unsigned kUconfigBase = 0xc000;
 constexpr unsigned kHdpReq = 0xe26, kHdpDone = 0xe27;  ///< BIF_BX_PF0_GPU_HDP_FLUSH_*
 
@@ -216,8 +217,9 @@ class Processor {
     if (type == kCsPartialFlush) {
       if (index != 4) return refuse(fmt::format("CS_PARTIAL_FLUSH with index {}, not 4", index));
       if (p_.size() != 2) return refuse("CS_PARTIAL_FLUSH has no address");
-      if (!q_.idle()) return false;
-      q_.wait_idle();
+      // Waves only: stores at the end of the pipe may still be under way.
+      if (!q_.dispatches_done()) return false;
+      q_.wait_dispatches();
       return true;
     }
     if (type == kThreadTraceFinish) return true;
@@ -234,6 +236,7 @@ class Processor {
       action.gl2_inv = action.gl2_wb = false;
     }
     if (action.gli_inv) q_.gpu.shaders.invalidate_code();
+    q_.refuse_to_lose(action, name());
     memory_.control(action);
     return true;
   }
@@ -254,19 +257,31 @@ class Processor {
       return refuse(fmt::format("address 0x{:x} is not aligned to {} bytes", at, size));
     if (q_.args.eop_buffer_address == 0) return refuse("in a queue without an EOP buffer");
     if (data != 0 && !memory_.map.find(at)) return fault({AccessFault::not_present, at});
-    Clock clock = q_.clock;
-    clock.set(q_.dispatch_line, q_.gpu.kernel.order.last(q_.dispatch_line));
+    Task stamp;
+    if (data >= kClocks) {
+      stamp.line = q_.stamp_line;
+      stamp.known = q_.everything();
+      stamp.sequence = q_.gpu.kernel.order.add_task(q_.stamp_line, name() + " of a clock");
+    }
     q_.issue_event(name(), [this_queue = &q_, word = p_[1], data, interrupt, at, value, size,
-                            context = p_[7], clock] {
-      end_of_pipe(*this_queue, word, data, interrupt, at, value, size, context, clock);
+                            context = p_[7], clock = q_.everything(), stamp] {
+      end_of_pipe(*this_queue, word, data, interrupt, at, value, size, context, clock, stamp);
     });
     return true;
   }
 
   static void end_of_pipe(Queue& q, uint32_t word, unsigned data, unsigned interrupt, uint64_t at,
-                          uint64_t value, unsigned size, uint32_t context, const Clock& clock) {
-    q.gpu.memory.control(release_action(word));
-    if (data >= 3) value = gpu_clock();
+                          uint64_t value, unsigned size, uint32_t context, const Clock& clock,
+                          const Task& stamp) {
+    const CacheAction action = release_action(word);
+    q.refuse_to_lose(action, "RELEASE_MEM");
+    q.gpu.memory.control(action);
+    if (data >= kClocks) {
+      value = gpu_clock();
+      q.gpu.memory.note_write(stamp, at, size);
+    } else if (data != 0) {
+      q.gpu.memory.check_written_back(q.dispatch_line, "RELEASE_MEM", at);
+    }
     if (data != 0) {
       if (const MemoryFault f = q.gpu.memory.write_word(at, size, value)) {
         q.memory_fault(f, "RELEASE_MEM");
@@ -274,10 +289,8 @@ class Processor {
       }
       q.gpu.kernel.order.release(q.gpu.memory.word_host(at), clock);
     }
-    if (interrupt == 1 || interrupt == 2) {
-      ++q.gpu.kernel.stats.interrupts;
-      q.gpu.kernel.events.interrupt(context);
-    }
+    if (data != 0 && q.gpu.kernel.is_event_slot(at)) q.rang_mailbox = true;
+    if (interrupt == 1 || interrupt == 2) q.interrupt(context);
   }
 
   bool wait(unsigned size, uint64_t reference, uint64_t mask, uint32_t) {
@@ -539,7 +552,7 @@ bool Queue::step_packet(bool from_ring) {
     bad_packet(fmt::format("0x{:08x} is not a type 3 packet header", header));
     return true;
   }
-  const unsigned op = header >> 8 & 0xff;
+  unsigned op = header >> 8 & 0xff;
   const uint32_t count = header >> 16 & 0x3fff;
   const uint64_t size = op == NOP && count == 0x3fff ? 1 : count + 2;
   if (size > left) {
@@ -549,8 +562,12 @@ bool Queue::step_packet(bool from_ring) {
   packet.resize(size);
   for (uint64_t i = 0; i < size; ++i)
     if (!dword(i, &packet[i])) return true;
+  tamper_with_packet();
+  header = packet[0];
+  op = header >> 8 & 0xff;
 
   const auto consume = [&] {
+    tampered.reset();
     ++gpu.kernel.stats.pm4_packets;
     if (from_ring) {
       advance(size);
@@ -598,6 +615,7 @@ bool Queue::step_packet(bool from_ring) {
   const bool chain = op == INDIRECT_BUFFER && copy.size() == 4 && (copy[3] >> 20 & 1);
   if (op == INDIRECT_BUFFER) {
     if (!Processor(*this, copy, *shape).run() || state != QueueState::running) return true;
+    tampered.reset();
     if (from_ring) {
       ++gpu.kernel.stats.pm4_packets;
       advance(size);

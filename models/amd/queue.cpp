@@ -23,6 +23,7 @@ Queue::Queue(Gpu& owner, const abi::CreateQueue& a)
   const std::string name = fmt::format("queue {} ({}) of GPU {}", id, kind, gpu.index);
   packet_line = gpu.kernel.order.add_line(name, gpu.index);
   dispatch_line = gpu.kernel.order.add_line(name, gpu.index);
+  stamp_line = gpu.kernel.order.add_line(name, gpu.index);
   mapped = a.ring_size != 0 && (a.queue_percentage & 0xff) != 0;
 }
 
@@ -74,12 +75,30 @@ void Queue::exception(unsigned code) {
   gpu.kernel.events.kernel_set(header.err_event_id);
 }
 
+void Queue::interrupt(uint32_t context_id) {
+  ++gpu.kernel.stats.interrupts;
+  rang_mailbox = false;
+  if (!gpu.kernel.events.interrupt(context_id))
+    report(Report::Kind::packet,
+           fmt::format("interrupt with context {}, but no event's slot was written", context_id));
+}
+
+/// Mesa never invalidates GL2 without writing it back in the same packet.
+void Queue::refuse_to_lose(const CacheAction& action, const std::string& packet_name) {
+  if (!gpu.kernel.options.race_checks || !action.gl2_inv || action.gl2_wb) return;
+  if (const uint64_t lost_B = gpu.memory.dirty_bytes())
+    report(Report::Kind::release,
+           fmt::format("{} invalidates GL2, in which {} bytes were not written back", packet_name,
+                       lost_B));
+}
+
 Task Queue::packet_task(const std::string& text) {
   Task task;
   task.line = packet_line;
   task.sequence = gpu.kernel.order.add_task(packet_line, text);
   task.agent = sdma() ? Agent::sdma : Agent::packet;
-  clock.set(packet_line, task.sequence);  // packets of one queue move their data in order
+  // Compute packets move their data in order; the copy engine works on several at a time.
+  if (!sdma()) clock.set(packet_line, task.sequence);
   task.known = clock;
   return task;
 }
@@ -94,6 +113,7 @@ void Queue::issue_event(std::string text, std::function<void()> effect) {
 void Queue::issue_dispatch(Launch launch, std::string text, std::function<void()> when_done) {
   Kernel& kernel = gpu.kernel;
   InFlight flight;
+  flight.is_dispatch = true;
   flight.text = text;
   flight.task.line = dispatch_line;
   flight.task.agent = Agent::shader;
@@ -110,12 +130,37 @@ void Queue::issue_dispatch(Launch launch, std::string text, std::function<void()
   if (kernel.options.shaders) {
     const std::string why = gpu.shaders.check(launch);
     if (!why.empty()) return bad_packet(launch.text + ": " + why);
+    if (const auto at = gpu.shaders.stale_code(launch, flight.task);
+        at && kernel.options.race_checks)
+      report(Report::Kind::acquire,
+             fmt::format("{}: the instruction cache holds old code at 0x{:x}", launch.text, *at));
     flight.dispatch = gpu.shaders.start(launch, flight.task);
   }
   in_flight.push_back(std::move(flight));
 }
 
-void Queue::wait_idle() { clock.set(dispatch_line, gpu.kernel.order.last(dispatch_line)); }
+void Queue::wait_dispatches() { clock.set(dispatch_line, gpu.kernel.order.last(dispatch_line)); }
+
+bool Queue::dispatches_done() const {
+  return std::none_of(in_flight.begin(), in_flight.end(),
+                      [](const InFlight& f) { return f.is_dispatch; });
+}
+
+Clock Queue::everything() const {
+  Clock all = clock;
+  for (const unsigned line : {packet_line, dispatch_line, stamp_line})
+    all.set(line, gpu.kernel.order.last(line));
+  return all;
+}
+
+void Queue::tamper_with_packet() {
+  if (!gpu.kernel.tamper) return;
+  if (!tampered) {
+    gpu.kernel.tamper({sdma(), !buffers.empty(), id}, packet);
+    tampered = packet;
+  }
+  packet = *tampered;
+}
 
 bool Queue::step_in_flight() {
   InFlight& front = in_flight.front();
@@ -191,6 +236,10 @@ Progress Queue::step() {
     return type == abi::kComputeAql ? step_aql() : step_pm4();
   };
   const auto flights = [&] { return !in_flight.empty() && step_in_flight(); };
+  if (rang_mailbox && !has_work()) {
+    rang_mailbox = false;
+    report(Report::Kind::packet, "an event's slot was written, but no interrupt followed");
+  }
   const bool some = packets_first ? packets() || (state == QueueState::running && flights())
                                   : flights() || (state == QueueState::running && packets());
   return some ? Progress::some : Progress::none;

@@ -5,6 +5,7 @@
 #include "models/amd/pm4.h"
 
 #include <algorithm>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -89,6 +90,7 @@ class Engine {
 
   /// False: it has to wait.
   bool run() {
+    check_early_fence();
     switch (shape_.op) {
       case kNop:
         return true;
@@ -127,6 +129,17 @@ class Engine {
   }
   uint64_t address(unsigned i) const { return join(p_[i], p_[i + 1]); }
 
+  /// A fence ahead of the write-back is for this queue alone, which waits for it at once.
+  void check_early_fence() {
+    if (q_.early_fence == 0 || shape_.op == kNop) return;
+    const uint64_t at = std::exchange(q_.early_fence, 0);
+    if (shape_.op == kPoll && address(1) == at) return;
+    q_.report(Report::Kind::release,
+              fmt::format("a fence at 0x{:x} tells of stores that GL2 may hold: there was no GL2 "
+                          "write-back since",
+                          at));
+  }
+
   bool copy() {
     if (p_[2] != 0) return refuse("with swaps or cache policies is not modelled");
     if (p_[0] >> 25 & 1) return refuse("backwards is not modelled");
@@ -140,13 +153,21 @@ class Engine {
       if (fault(memory_.read(task, from + at, chunk.data(), n))) return true;
       if (fault(memory_.write(task, to + at, chunk.data(), n))) return true;
     }
+    stored(to);
     return true;
+  }
+
+  /// Stores may be in GL2 until it is written back, except in uncached memory.
+  void stored(uint64_t to) {
+    const GpuRange* const range = memory_.map.find(to);
+    if (range && !range->uncached) q_.stored_tick = memory_.tick();
   }
 
   bool write() {
     if (address(1) % 4 != 0) return refuse(fmt::format("address 0x{:x} is misaligned", address(1)));
     const Task task = q_.packet_task(shape_.name);
     fault(memory_.write(task, address(1), p_.data() + 4, (p_.size() - 4) * 4));
+    stored(address(1));
     return true;
   }
 
@@ -164,6 +185,7 @@ class Engine {
     for (uint64_t at = 0; at < whole; at += kChunk_B)
       if (fault(memory_.write(task, to + at, chunk.data(), std::min(whole - at, kChunk_B))))
         return true;
+    stored(to);
     return true;
   }
 
@@ -179,13 +201,19 @@ class Engine {
     const uint64_t at = address(1);
     if (at % 4 != 0) return refuse(fmt::format("address 0x{:x} is misaligned", at));
     if (fault(memory_.write_word(at, 4, p_[3]))) return true;
-    q_.gpu.kernel.order.release(memory_.word_host(at), q_.clock);
+    publish(at);
+    if (q_.gpu.kernel.is_event_slot(at)) q_.rang_mailbox = true;
     return true;
   }
 
+  /// The word says that all before is done.
+  void publish(uint64_t at) {
+    q_.gpu.kernel.order.release(memory_.word_host(at), q_.everything());
+    if (memory_.unwritten_since(q_.stored_tick)) q_.early_fence = at;
+  }
+
   bool trap() {
-    ++q_.gpu.kernel.stats.interrupts;
-    q_.gpu.kernel.events.interrupt(p_[1]);
+    q_.interrupt(p_[1]);
     return true;
   }
 
@@ -212,12 +240,11 @@ class Engine {
     if (p_[0] >> 16 & 1) return refuse("that loops is not modelled");
     const uint64_t at = address(1);
     if (at % op->size_B != 0) return refuse(fmt::format("address 0x{:x} is misaligned", at));
-    const std::byte* const host = memory_.word_host(at);
     uint64_t old = 0;
     const Task task = q_.packet_task(shape_.name);
     if (fault(memory_.atomic(task, at, op->size_B, op->op, address(3), address(5), &old)))
       return true;
-    q_.gpu.kernel.order.release(host, q_.clock);
+    publish(at);
     return true;
   }
 
@@ -230,7 +257,9 @@ class Engine {
   }
 
   bool gcr() {
-    memory_.control(gcr_action(p_[2] >> 16 | (p_[3] & 7) << 16));
+    const CacheAction action = gcr_action(p_[2] >> 16 | (p_[3] & 7) << 16);
+    q_.refuse_to_lose(action, shape_.name);
+    memory_.control(action);
     return true;
   }
 
@@ -275,13 +304,19 @@ bool Queue::step_sdma() {
     return !f;
   };
   if (!fetch(1)) return true;
-  const Shape* const shape = find_shape(packet[0]);
+  const Shape* shape = find_shape(packet[0]);
   if (!shape) {
     bad_packet(fmt::format("unknown packet header 0x{:08x}", packet[0]));
     return true;
   }
   if (!fetch(shape->dwords)) return true;
   if (!fetch(size_of(*shape, packet))) return true;
+  tamper_with_packet();
+  shape = find_shape(packet[0]);
+  if (!shape) {
+    bad_packet(fmt::format("unknown packet header 0x{:08x}", packet[0]));
+    return true;
+  }
   for (size_t i = 0; i < shape->masks.size(); ++i)
     if (packet[i] & ~shape->masks[i]) {
       bad_packet(fmt::format("{} dword {} is 0x{:08x}: bits 0x{:x} are reserved", shape->name, i,
@@ -291,6 +326,7 @@ bool Queue::step_sdma() {
   const std::vector<uint32_t> copy = packet;
   if (!Engine(*this, copy, *shape).run()) return false;
   if (state != QueueState::running) return true;
+  tampered.reset();
   ++gpu.kernel.stats.sdma_packets;
   if (from_ring) {
     advance(copy.size() * 4);

@@ -351,6 +351,11 @@ std::string ShaderEngine::check(const Launch& l) const {
   return "";
 }
 
+std::optional<uint64_t> ShaderEngine::stale_code(const Launch& launch, const Task& task) const {
+  ShaderMemory memory(state_->memory, task);
+  return state_->code.stale_from(memory, launch.pc);
+}
+
 std::unique_ptr<Execution> ShaderEngine::start(const Launch& launch, const Task& task) {
   return std::make_unique<Dispatch>(*state_, launch, task);
 }

@@ -9,6 +9,7 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <random>
 #include <string>
 
@@ -57,6 +58,8 @@ class ShaderEngine {
   ~ShaderEngine();
   /// The reason why a launch cannot be, or "".
   std::string check(const Launch& launch) const;
+  /// Where the instruction cache holds other code than memory.
+  std::optional<uint64_t> stale_code(const Launch& launch, const Task& task) const;
   std::unique_ptr<Execution> start(const Launch& launch, const Task& task);
   void invalidate_code();
 

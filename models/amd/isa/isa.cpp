@@ -68,6 +68,17 @@ void CodeCache::invalidate() {
   ops_.clear();
 }
 
+std::optional<uint64_t> CodeCache::stale_from(Memory& memory, uint64_t pc) const {
+  for (uint64_t base = pc & ~63ull;; base += 64) {
+    const auto line = lines_.find(base);
+    if (line == lines_.end()) return std::nullopt;
+    uint8_t now[64];
+    const unsigned valid = std::min(memory.fetch(base, now), line->second.valid);
+    const auto differs = std::mismatch(now, now + valid, line->second.bytes).first;
+    if (differs != now + valid) return base + static_cast<uint64_t>(differs - now);
+  }
+}
+
 unsigned CodeCache::read(Memory& memory, uint64_t pc, uint8_t* out, unsigned size_B) {
   unsigned done = 0;
   while (done < size_B) {

@@ -46,6 +46,9 @@ class CodeCache {
   /// After `fault` pc is the instruction at fault.
   Stop run(Wave& wave, uint64_t budget);
   void invalidate();
+  /// The first address from `pc` on, in lines that are cached without a gap, at which memory holds
+  /// other bytes than the cache.
+  std::optional<uint64_t> stale_from(Memory& memory, uint64_t pc) const;
   const Isa& isa() const { return isa_; }
 
  private:

@@ -266,7 +266,8 @@ inline Words release(uint64_t va, uint64_t value, uint32_t gcr = kGl2Wb, uint32_
   return {pm4(0x49, 7), 0x514u | gcr, data_sel << 29 | interrupt << 24, lo(va), hi(va), lo(value),
           hi(value),    context};
 }
-constexpr uint32_t kAcquireAll = 1 | 1u << 7 | 1u << 8 | 1u << 9 | 1u << 14;  // GLI GLK GLV GL1 GL2
+// GLI GLK GLV GL1 GL2, written back
+constexpr uint32_t kAcquireAll = 1 | 1u << 7 | 1u << 8 | 1u << 9 | 1u << 14 | 1u << 15;
 inline Words acquire(uint32_t gcr = kAcquireAll) {
   return {pm4(0x58, 7), 0, 0xffffffff, 0xff, 0, 0, 10, gcr};
 }
