@@ -4,6 +4,7 @@
 
 #include <rt_tiny/runtime/base/binary.h>
 #include <rt_tiny/runtime/base/file.h>
+#include <rt_tiny/runtime/device.h>
 
 #include <cstdint>
 #include <string>
@@ -14,6 +15,12 @@ namespace tiny::test {
 inline const std::vector<uint8_t>& kernel_object() {
   static const std::vector<uint8_t> bytes = read_file(TINY_TEST_KERNELS);
   return bytes;
+}
+/// The same kernels for this device's processor.
+inline std::vector<uint8_t> kernel_object(const Device& device) {
+  const std::string& arch = device.target().arch;
+  if (!arch.starts_with("gfx")) return kernel_object();
+  return read_file(TINY_TEST_DATA "/amd/kernels_" + arch + ".o");
 }
 
 constexpr int64_t kGroup = 256;
@@ -61,5 +68,12 @@ inline Binary increment() {
   b.groups = {groups_of(0), LaunchExpr(1), LaunchExpr(1)};
   return b;
 }
+
+inline Binary for_device(Binary b, const Device& device) {
+  b.code = kernel_object(device);
+  return b;
+}
+inline Binary scale(const Device& device) { return for_device(scale(), device); }
+inline Binary increment(const Device& device) { return for_device(increment(), device); }
 
 }  // namespace tiny::test
