@@ -10,6 +10,7 @@
 #include <unordered_map>
 
 #include "compiler/ir/symbolic.h"
+#include "compiler/opt/keep.h"
 
 namespace tiny {
 
@@ -296,6 +297,13 @@ void split(Arena& arena, Piece& p, const Action& a, AxisKind kind) {
   if (const char* why = group_obstacle(p)) refuse(a, why);
 }
 
+void keep(Arena& arena, Piece& p, const Action& a) {
+  if (const std::string why = keep_reads(arena, p, a.axis_class, a.amount); !why.empty())
+    refuse(a, why);
+  if (const char* why = group_obstacle(p)) refuse(a, why);
+  if (!one_vector_axis(p)) refuse(a, "a value would have lanes of two axes");
+}
+
 void make_threads(Piece& p, const Action& a) {
   bool any = false;
   for (int axis : axes_of_class(p, a.axis_class)) {
@@ -559,6 +567,9 @@ void apply(Kernel& k, size_t piece, const Action& a) {
       break;
     case ActionKind::local:
       split(*k.arena, p, a, AxisKind::local);
+      break;
+    case ActionKind::keep:
+      keep(*k.arena, p, a);
       break;
     case ActionKind::thread:
       make_threads(p, a);

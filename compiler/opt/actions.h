@@ -21,7 +21,7 @@ enum class ActionKind : uint8_t {
 struct Action {
   ActionKind kind = ActionKind::split;
   int axis_class = 0;
-  int64_t amount = 0;      ///< the factor, or merge's inner class
+  int64_t amount = 0;      ///< the factor, merge's inner class, keep's buffer
   std::vector<int> order;  ///< classes, for `order`
   bool operator==(const Action&) const = default;
 };

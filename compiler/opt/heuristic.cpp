@@ -6,6 +6,8 @@
 #include <rt_tiny/runtime/base/log.h>
 
 #include <algorithm>
+#include <bit>
+#include <functional>
 #include <limits>
 #include <set>
 
@@ -29,6 +31,11 @@ constexpr int64_t kMaxWholeReduce = 8;
 constexpr double kMaxUnrolledFolds = 64;
 /// A GPU hides latency with this many work-items on each unit.
 constexpr double kItemsPerUnit = 256;
+/// Work-items of a group that shares operands, and the positions of the fold for which it copies
+/// them at once. Copying pays where so many items read what one has copied.
+constexpr int64_t kTileItems = 256, kTileSide = 16, kTileDepth = 16, kTileReaders = 4;
+/// Turns of the copying loop that are unrolled, so that their loads are on the way together.
+constexpr int64_t kMaxCopyTurns = 8;
 /// Vector classes that get the full search for a tile.
 constexpr size_t kTiledVectors = 3;
 
@@ -81,6 +88,9 @@ class PieceTuner {
   void make_threads();
   void make_work_items();
   void share_reduction();
+  std::vector<int> tile_classes() const;
+  bool share_tile();
+  bool copy_operands(const Piece&, int64_t items, const std::function<void(Action)>& act) const;
   double blocks_of(int axis_class) const;
   bool is_sequential(int axis_class) const;
   std::vector<int> domain_classes() const;
@@ -476,9 +486,132 @@ void PieceTuner::share_reduction() {
   actions_.push_back(action);
 }
 
+/// The two domain classes whose items share most: all of the hot fold's reads lack one of them.
+std::vector<int> PieceTuner::tile_classes() const {
+  std::vector<int> classes;
+  for (int c : common_)
+    if (!is_sequential(c) && blocks_of(c) >= 4) classes.push_back(c);
+  if (classes.size() > 2) classes.erase(classes.begin(), classes.end() - 2);
+  return classes.size() == 2 ? classes : std::vector<int>{};
+}
+
+/// The fold that most positions are in; nullptr: none.
+const Stage* longest_fold(const Piece& p) {
+  const Stage* longest = nullptr;
+  double most = 0;
+  for (const Stage& s : p.stages) {
+    if (s.reduce_axes.empty()) continue;
+    double positions = 1;
+    for (int a : s.value->axes().list())
+      positions *= static_cast<double>(p.axes[static_cast<size_t>(a)].extent);
+    if (positions > most) most = positions, longest = &s;
+  }
+  return longest;
+}
+
+/// A loop of the fold, and how many of its turns copy operands at once: so many that each item
+/// folds kTileDepth positions of what is copied.
+struct TileLoop {
+  int axis = -1;
+  int64_t turns = 0;
+};
+
+TileLoop tile_loop(const Piece& p, const Stage& fold) {
+  int64_t inner = 1;
+  for (int a : fold.reduce_axes)
+    if (p.axes[static_cast<size_t>(a)].kind != AxisKind::loop)
+      inner *= p.axes[static_cast<size_t>(a)].extent;
+  for (size_t i = fold.reduce_axes.size(); i-- > 0;) {
+    const int a = fold.reduce_axes[i];
+    const Axis& x = p.axes[static_cast<size_t>(a)];
+    if (x.kind != AxisKind::loop) continue;
+    const int64_t turns = std::max<int64_t>(1, (kTileDepth + inner - 1) / inner);
+    if (turns < x.extent) return {a, turns};
+    inner *= x.extent;
+  }
+  return {};
+}
+
+/// Buffers that the items of a group had better copy to local memory: many of them read the same.
+std::set<int64_t> shared_operands(const Piece& p, const Stage& fold, int loop) {
+  std::set<int64_t> buffers;
+  const ir::Node* list[] = {fold.value};
+  for (const ir::Node* n : ir::topological_order(list)) {
+    if (n->op() != ir::Op::LOAD || !n->axes().has(loop)) continue;
+    int64_t readers = 1;
+    for (int a : p.domain)
+      if (const Axis& x = p.axes[static_cast<size_t>(a)];
+          x.kind == AxisKind::local && !n->axes().has(a))
+        readers *= x.extent;
+    if (readers >= kTileReaders) buffers.insert(n->arg().value);
+  }
+  return buffers;
+}
+
+/// The items of a group copy operands of the longest fold, a block at a time; false where nothing
+/// is worth it, or the blocks do not fit in local memory with those of a second group. `act`
+/// applies to the kernel whose piece this is.
+bool PieceTuner::copy_operands(const Piece& piece, int64_t items,
+                               const std::function<void(Action)>& act) const {
+  const Stage* fold = longest_fold(piece);
+  const TileLoop loop = fold ? tile_loop(piece, *fold) : TileLoop{};
+  if (loop.axis < 0) return false;
+  const std::set<int64_t> buffers = shared_operands(piece, *fold, loop.axis);
+  const int c = piece.axes[static_cast<size_t>(loop.axis)].axis_class;
+  if (loop.turns > 1) act({ActionKind::split, c, loop.turns, {}});
+  for (int64_t b : buffers) {
+    const int copied = next_class(piece);
+    act({ActionKind::keep, c, b, {}});
+    const int64_t turns = (piece.axes.back().extent + items - 1) / items;
+    act({ActionKind::local, copied, items, {}});
+    if (turns > 1 && turns <= kMaxCopyTurns) act({ActionKind::unroll, copied, turns, {}});
+  }
+  uint64_t local_B = 0;
+  for (const Stage& s : piece.stages)
+    if (s.placement == Placement::local)
+      local_B += static_cast<uint64_t>(s.elements) * size_B(s.accumulator);
+  return !buffers.empty() && local_B <= t_.local_B / 2;
+}
+
+/// The items of a group take neighbouring tiles of two domain classes and read the operands, which
+/// they share, from local memory.
+bool PieceTuner::share_tile() {
+  const std::vector<int> classes = tile_classes();
+  if (classes.empty() || has_arrays() || k_.pieces.size() > 1) return false;
+  std::vector<Action> actions = actions_;
+  int64_t items = 1;
+  double groups = 1;
+  for (int c : common_) groups *= blocks_of(c);
+  for (size_t i = classes.size(); i-- > 0;) {
+    const auto blocks = static_cast<uint64_t>(blocks_of(classes[i]));
+    const int64_t most = i ? kTileSide : kTileItems / items;
+    const int64_t share = std::min(most, static_cast<int64_t>(std::bit_floor(blocks)));
+    actions.push_back({ActionKind::local, classes[i], share, {}});
+    items *= share;
+  }
+  if (items < kWaveItems || groups / static_cast<double>(items) < t_.parallelism / 2.0)
+    return false;
+  for (int k : common_)
+    if (!is_sequential(k)) actions.push_back({ActionKind::thread, k, 0, {}});
+  Kernel copy = k_;
+  try {
+    for (const Action& action : actions) apply(copy, piece_, action);
+    const auto act = [&](const Action& action) {
+      apply(copy, piece_, action);
+      actions.push_back(action);
+    };
+    if (!copy_operands(copy.pieces[piece_], items, act)) return false;
+  } catch (const UsageError&) {
+    return false;
+  }
+  actions_ = std::move(actions);
+  return true;
+}
+
 /// A GPU wants as many work-items as there are: every loop that all stages share. Where these are
 /// few and reductions are long, a group shares one position.
 void PieceTuner::make_work_items() {
+  if (share_tile()) return;
   share_reduction();
   for (int c : common_)
     if (!is_sequential(c)) actions_.push_back({ActionKind::thread, c, 0, {}});

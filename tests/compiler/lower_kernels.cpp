@@ -142,17 +142,20 @@ Kernel softmax(int64_t rows, int64_t columns) {
   return b.kernel;
 }
 
-Kernel linear_relu(int64_t m, int64_t n, int64_t k, bool transposed) {
+Kernel linear_relu(int64_t m, int64_t n, int64_t k, bool transposed, DType t) {
   KernelBuilder b(fmt::format("linear_m{}_n{}_k{}{}", m, n, k, transposed ? "_t" : ""));
-  const int x = b.buffer(DType::f32, m * k, true, false);
-  const int w = b.buffer(DType::f32, k * n, true, false);
+  const int x = b.buffer(t, m * k, true, false);
+  const int w = b.buffer(t, k * n, true, false);
   const int bias = b.buffer(DType::f32, n, true, false);
   const int y = b.buffer(DType::f32, m * n, false, true);
   const Node* i = b.domain(m, "m");
   const Node* j = b.domain(n, "n");
   const Node* r = b.reduced(k, "k");
   const Node* weight = b.load(w, transposed ? b.flat({j, r}, {k}) : b.flat({r, j}, {n}));
-  const Node* product = b.op(Op::MUL, {b.load(x, b.flat({i, r}, {k})), weight});
+  const auto wide = [&](const Node* v) {
+    return t == DType::f32 ? v : b.op(Op::CAST, DType::f32, {v});
+  };
+  const Node* product = b.op(Op::MUL, {wide(b.load(x, b.flat({i, r}, {k}))), wide(weight)});
   const Node* s = b.stage(ir::ReduceOp::sum, product, {r});
   const Node* value = b.op(Op::MAX, {b.op(Op::ADD, {s, b.load(bias, j)}), b.f(0)});
   b.store(y, b.flat({i, j}, {n}), value);
@@ -565,9 +568,9 @@ std::vector<Sample> samples() {
     take(transpose, n, 7);
     take(gather, 11, n, 6);
     take(scatter_add, 4, n, 9);
-    take(linear_relu, n, 10, 7, false);
-    take(linear_relu, 7, n, 17, false);
-    take(linear_relu, 10, 17, n, true);
+    take(linear_relu, n, 10, 7, false, DType::f32);
+    take(linear_relu, 7, n, 17, false, DType::f32);
+    take(linear_relu, 10, 17, n, true, DType::f32);
     for (DType t : {DType::f32, DType::f64}) take(softmax_kept, 5, n, t);
     take(softmax_kept, n, 13, DType::f32);
     take(attention, 2, 5, n, 6);
@@ -581,7 +584,8 @@ std::vector<Sample> samples() {
     take(kept_diagonal, n, 5);
     take(kept_diagonal, 20, n);
   }
-  take(linear_relu, 33, 40, 20, false);
+  take(linear_relu, 33, 40, 20, false, DType::f32);
+  take(linear_relu, 33, 40, 20, true, DType::f16);
   for (DType t : {DType::u8, DType::u16, DType::u32, DType::u64, DType::i8, DType::i16, DType::i32,
                   DType::i64})
     take(integer_ops, 37, t);

@@ -64,7 +64,9 @@ struct Sample {
 std::vector<Sample> samples();
 
 Kernel softmax(int64_t rows, int64_t columns);
-Kernel linear_relu(int64_t m, int64_t n, int64_t k, bool transposed_weight);
+/// Operands of this dtype, sum and result in f32.
+Kernel linear_relu(int64_t m, int64_t n, int64_t k, bool transposed_weight,
+                   DType operands = DType::f32);
 /// Valid convolution, stride 1.
 Kernel conv(int64_t n, int64_t ci, int64_t co, int64_t size, int64_t taps);
 Kernel conv_grad_input(int64_t n, int64_t ci, int64_t co, int64_t size, int64_t taps);

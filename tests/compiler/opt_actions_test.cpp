@@ -4,7 +4,9 @@
 #include <rt_tiny/runtime/base/error.h>
 #include <catch2/catch.hpp>
 
+#include <algorithm>
 #include <random>
+#include <vector>
 
 #include "compiler/lower/interpret_kernel.h"
 #include "compiler/opt/heuristic.h"
@@ -14,6 +16,12 @@ namespace tiny::test {
 
 namespace {
 
+constexpr uint64_t kActionKinds = 0
+#define ACTION(name, arguments, meaning) +1
+#include "compiler/opt/actions.def"
+#undef ACTION
+    ;
+
 /// Applies up to `count` random legal actions; returns them as text.
 std::string act_at_random(Kernel& k, std::mt19937_64& random, int count) {
   std::string done;
@@ -21,11 +29,12 @@ std::string act_at_random(Kernel& k, std::mt19937_64& random, int count) {
     const size_t piece = random() % k.pieces.size();
     const int classes = next_class(k.pieces[piece]);
     Action a;
-    a.kind = static_cast<ActionKind>(random() % 6);
+    a.kind = static_cast<ActionKind>(random() % kActionKinds);
     a.axis_class = static_cast<int>(random() % static_cast<uint64_t>(classes));
     constexpr int64_t factors[] = {1, 2, 3, 4, 5, 8};
     a.amount = factors[random() % 6];
     if (a.kind == ActionKind::merge) a.amount = static_cast<int64_t>(random() % 4);
+    if (a.kind == ActionKind::keep) a.amount = static_cast<int64_t>(random() % k.buffers.size());
     if (a.kind == ActionKind::order) {
       a.axis_class = 0;
       a.amount = 0;
@@ -57,7 +66,7 @@ std::string check_meaning(const Kernel& before, const Kernel& after, uint64_t se
 
 TEST_CASE("an action prints and parses back") {
   for (const char* text : {"split(2, 3)", "vector(0, 8)", "unroll(1, 4)", "thread(5)",
-                           "order(2, 0, 1)", "merge(0, 1)"}) {
+                           "order(2, 0, 1)", "merge(0, 1)", "keep(2, 1)"}) {
     CHECK(print(parse_action(text)) == text);
     CHECK(parse_action(print(parse_action(text))) == parse_action(text));
   }
@@ -82,6 +91,8 @@ TEST_CASE("an illegal action throws and leaves the kernel as it was") {
   refused(linear_relu(8, 16, 4, false), "merge(0, 1)");
   refused(linear_relu(8, 16, 4, false), "order(0, 9)");
   refused(linear_relu(8, 16, 4, false), "thread(2)");
+  refused(linear_relu(8, 16, 4, false), "keep(0, 0)");
+  refused(linear_relu(8, 16, 4, false), "keep(2, 3)");
   refused(scatter_add(4, 8, 9), "vector(0, 8)");
   refused(scatter_add(4, 8, 9), "thread(0)");
   Kernel k = linear_relu(8, 16, 4, false);
@@ -122,6 +133,40 @@ TEST_CASE("neighbouring axes of one contiguous walk merge") {
   CHECK(k.pieces[0].domain.size() == 1);
   CHECK(k.pieces[0].axes[0].extent == 60);
   CHECK(check_meaning(b.kernel, k, 4) == "");
+}
+
+TEST_CASE("reads of a buffer are kept in local memory, a block a turn") {
+  struct Case {
+    const char* what;
+    Kernel kernel;
+    std::vector<const char*> actions;
+    int arrays;
+  };
+  const Case cases[] = {
+      {"both operands of a tile",
+       linear_relu(9, 20, 17, false),
+       {"unroll(0, 4)", "unroll(1, 2)", "split(2, 8)", "keep(2, 0)", "keep(2, 1)"},
+       2},
+      {"work-items, lanes and copies",
+       linear_relu(33, 40, 20, false),
+       {"vector(1, 4)", "unroll(0, 2)", "local(0, 8)", "local(1, 4)", "thread(0)", "thread(1)",
+        "split(2, 16)", "keep(2, 0)", "keep(2, 1)"},
+       2},
+      {"a window, whose rows overlap", conv(2, 3, 4, 10, 3), {"unroll(1, 2)", "keep(4, 0)"}, 1},
+  };
+  for (const Case& c : cases) {
+    INFO(c.what);
+    Kernel k = c.kernel;
+    INFO(print(k));
+    for (const char* text : c.actions) apply(k, 0, parse_action(text));
+    verify(k);
+    INFO(print(k));
+    CHECK(std::count_if(k.pieces[0].stages.begin(), k.pieces[0].stages.end(), [](const Stage& s) {
+            return s.placement == Placement::local;
+          }) == c.arrays);
+    CHECK(check_meaning(c.kernel, k, 8) == "");
+    CHECK(check_compiled(c.kernel, k, {.noopt = true}, 9) == "");
+  }
 }
 
 TEST_CASE("random legal actions keep the meaning, interpreted and compiled") {
