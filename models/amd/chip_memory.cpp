@@ -26,7 +26,25 @@ unsigned in_page(const std::byte* host) {
 /// another mapping, so a sanitizer cannot see it.
 [[gnu::no_sanitize_thread, gnu::noinline]] void copy_bytes(std::byte* to, const std::byte* from,
                                                            uint64_t size_B) {
-  __asm__ volatile("rep movsb" : "+D"(to), "+S"(from), "+c"(size_B) : : "memory");
+  // What a lane moves; `rep` would cost more than the bytes.
+  if (size_B == 4) {
+    __asm__ volatile("movl (%1), %%eax\n\tmovl %%eax, (%0)"
+                     :
+                     : "r"(to), "r"(from)
+                     : "eax", "memory");
+  } else if (size_B == 8) {
+    __asm__ volatile("movq (%1), %%rax\n\tmovq %%rax, (%0)"
+                     :
+                     : "r"(to), "r"(from)
+                     : "rax", "memory");
+  } else if (size_B == 16) {
+    __asm__ volatile("movups (%1), %%xmm0\n\tmovups %%xmm0, (%0)"
+                     :
+                     : "r"(to), "r"(from)
+                     : "xmm0", "memory");
+  } else {
+    __asm__ volatile("rep movsb" : "+D"(to), "+S"(from), "+c"(size_B) : : "memory");
+  }
 }
 
 const char* fault_text(AccessFault kind) {

@@ -33,15 +33,16 @@ struct Options {
   /// The chip rests for so long after a doorbell, or until somebody waits for an event: work that
   /// is submitted together is then in flight together, and waits that are missing show.
   unsigned delay_us = 0;
-  bool print = true;        ///< reports go to stderr as well
-  bool strict = false;      ///< preloaded: a program with reports ends with kStrictStatus
-  bool race_checks = true;  ///< missing waits, acquires and releases
-  bool shaders = true;      ///< false: dispatches complete without running (host timing)
+  bool print = true;         ///< reports go to stderr as well
+  bool print_stats = false;  ///< preloaded: what ran goes to stderr at the end
+  bool strict = false;       ///< preloaded: a program with reports ends with kStrictStatus
+  bool race_checks = true;   ///< missing waits, acquires and releases
+  bool shaders = true;       ///< false: dispatches complete without running (host timing)
 };
 
 /// From "gfx1100,gpus=2,small-bar,seed=7": the target, then options in any order. Throws
 /// UsageError. Names: gpus=N, hidden=N, no-render=N (one GPU each), small-bar, no-sysfs-sizes,
-/// no-atomics64, vram=MiB, seed=N, delay=us, no-races, no-shaders, quiet, strict.
+/// no-atomics64, vram=MiB, seed=N, delay=us, no-races, no-shaders, quiet, stats, strict.
 Options parse_options(const std::string& text);
 /// Where the preload library finds that text.
 inline constexpr const char* kOptionsVariable = "RT_TINY_MODEL_AMD";

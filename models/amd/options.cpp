@@ -43,6 +43,8 @@ const std::map<std::string_view, Set>& switches() {
       {"no-races", [](Options& o, uint64_t) { o.race_checks = false; }},
       {"no-shaders", [](Options& o, uint64_t) { o.shaders = false; }},
       {"quiet", [](Options& o, uint64_t) { o.print = false; }},
+      {"strict", [](Options& o, uint64_t) { o.strict = true; }},
+      {"stats", [](Options& o, uint64_t) { o.print_stats = true; }},
   };
   return all;
 }

@@ -23,7 +23,8 @@ constexpr const char* kHelp =
     "  amd:gfx1100[,OPTION...]   amd:gfx1030[,OPTION...]\n"
     "options of amd: gpus=N hidden=N no-render=N small-bar no-sysfs-sizes no-atomics64 vram=MiB\n"
     "  seed=N (order of what runs at once) delay=us (the GPU starts late) no-races no-shaders "
-    "quiet\n";
+    "quiet\n"
+    "  strict (status 86 if there was anything to report) stats (what ran, at the end)\n";
 
 [[noreturn]] void fail(const std::string& what) {
   throw UsageError(fmt::format("[model] {} (see tiny model --help)", what));
