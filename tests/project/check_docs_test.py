@@ -15,11 +15,15 @@ def console(*lines):
 
 
 def check(page):
-    """(exit code, output) for a page, with a build that holds one program, `greet`."""
+    """(exit code, output) for a page, with a build that holds `greet`, and `run`, which runs what
+    follows `--`."""
     with tempfile.TemporaryDirectory() as build:
         with open(os.path.join(build, 'greet'), 'w', encoding='utf-8') as file:
             file.write('#!/bin/sh\necho "hello $1$WHO"\necho took 12 ms\necho bye\n')
-        os.chmod(os.path.join(build, 'greet'), 0o755)
+        with open(os.path.join(build, 'run'), 'w', encoding='utf-8') as file:
+            file.write('#!/bin/sh\nshift\nexec "$@"\n')
+        for name in ('greet', 'run'):
+            os.chmod(os.path.join(build, name), 0o755)
         with open(os.path.join(build, 'page.md'), 'w', encoding='utf-8') as file:
             file.write(page)
         done = subprocess.run([sys.executable, CHECK, build, os.path.join(build, 'page.md')],
@@ -34,6 +38,9 @@ class Console(unittest.TestCase):
 
     def test_variables_are_set(self):
         self.assertEqual(check(console('$ WHO=us build/greet', 'hello us', '…'))[0], 0)
+
+    def test_a_program_that_ours_runs_is_of_the_build_too(self):
+        self.assertEqual(check(console('$ build/run -- build/greet us', 'hello us', '…'))[0], 0)
 
     def test_dots_stand_for_what_changes(self):
         self.assertEqual(check(console('$ build/greet you', 'hello you', 'took … ms', 'bye'))[0], 0)
