@@ -15,7 +15,8 @@ namespace tiny {
 
 /// A counter that only grows. The base class keeps it in host memory and is signalled by the host
 /// or by a host thread; a driver overrides `load` and `park` to read what its hardware writes.
-class TINY_API Timeline {
+/// Fences share it.
+class TINY_API Timeline : public std::enable_shared_from_this<Timeline> {
  public:
   explicit Timeline(std::string name);
   virtual ~Timeline();

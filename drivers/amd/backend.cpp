@@ -310,9 +310,8 @@ uint64_t* AmdBackend::tickets(std::vector<uint64_t>& values, const std::vector<F
                               size_t queue, bool waits) {
   values.clear();
   for (const Fence& fence : fences)
-    values.push_back(
-        waits ? relay_->wait(*queues_[queue], queue, fence.timeline().get(), fence.value())
-              : relay_->signal(*queues_[queue], queue, fence));
+    values.push_back(waits ? relay_->wait(*queues_[queue], queue, fence)
+                           : relay_->signal(*queues_[queue], queue, fence));
   return values.data();
 }
 
@@ -388,7 +387,9 @@ void AmdBackend::submit_segment(AmdList& list, size_t index, const SegmentSubmit
       waits_.emplace_back(
           context_.queues[static_cast<size_t>(own - context_.timelines.begin())].timeline, value);
     else
-      waits_.emplace_back(queue.words().gate, relay_->wait(queue, segment.queue, timeline, value));
+      waits_.emplace_back(
+          queue.words().gate,
+          relay_->wait(queue, segment.queue, Fence(timeline->shared_from_this(), value)));
   }
   if (!segment.foreign_waits.empty())
     values[static_cast<size_t>(PatchKind::gate)] =

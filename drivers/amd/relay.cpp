@@ -31,9 +31,9 @@ void Relay::start() {
   pthread_sigmask(SIG_SETMASK, &old, nullptr);
 }
 
-uint64_t Relay::wait(HwQueue& queue, size_t index, Timeline* timeline, uint64_t value) {
+uint64_t Relay::wait(HwQueue& queue, size_t index, const Fence& fence) {
   std::lock_guard lock(mutex_);
-  waits_[index].push_back({timeline, value, ++gate_tickets_[index], &queue});
+  waits_[index].push_back({fence, ++gate_tickets_[index], &queue});
   start();
   return gate_tickets_[index];
 }
@@ -89,14 +89,15 @@ bool Relay::step(std::unique_lock<std::mutex>& lock) {
   bool moved = false;
   std::string death;
   for (auto& waits : waits_) {
-    while (!waits.empty() && waits.front().timeline->reached(waits.front().value)) {
+    const auto passed = [](const Entry& w) { return w.fence.timeline()->reached(w.fence.value()); };
+    while (!waits.empty() && passed(waits.front())) {
       waits.front().queue->gate().store(waits.front().ticket, std::memory_order_release);
       waits.pop_front();
       moved = true;
     }
-    if (!waits.empty() && waits.front().timeline->poisoned()) {
-      death = "waited for " + waits.front().timeline->name() +
-              ", which died: " + waits.front().timeline->fault();
+    if (waits.empty()) continue;
+    if (const auto& timeline = waits.front().fence.timeline(); timeline->poisoned()) {
+      death = "waited for " + timeline->name() + ", which died: " + timeline->fault();
       waits.clear();
     }
   }

@@ -25,9 +25,8 @@ class Relay {
   explicit Relay(std::function<void(const std::string&)> died) : died_(std::move(died)) {}
   ~Relay();
 
-  /// The ticket at which the queue's gate opens: after `value`, and after the tickets before.
-  /// The timeline must live until the queue has passed the gate.
-  uint64_t wait(HwQueue&, size_t queue, Timeline*, uint64_t value);
+  /// The ticket at which the queue's gate opens: after the fence, and after the tickets before.
+  uint64_t wait(HwQueue&, size_t queue, const Fence&);
   /// The ticket that the queue posts to advance the fence's timeline.
   uint64_t signal(HwQueue&, size_t queue, const Fence&);
   /// Somebody outside has to act before a queue can go on.
@@ -40,12 +39,8 @@ class Relay {
   void abandon();
 
  private:
-  struct Wait {
-    Timeline* timeline;
-    uint64_t value, ticket;
-    HwQueue* queue;
-  };
-  struct Signal {
+  /// Holds the fence's timeline: once the gate is open, its other owners may let go.
+  struct Entry {
     Fence fence;
     uint64_t ticket;
     HwQueue* queue;
@@ -57,8 +52,7 @@ class Relay {
   std::function<void(const std::string&)> died_;
   mutable std::mutex mutex_;
   std::condition_variable changed_;
-  std::array<std::deque<Wait>, kMaxQueues> waits_;
-  std::array<std::deque<Signal>, kMaxQueues> signals_;
+  std::array<std::deque<Entry>, kMaxQueues> waits_, signals_;
   std::array<uint64_t, kMaxQueues> gate_tickets_{}, post_tickets_{};
   bool stop_ = false;
   std::thread thread_;
