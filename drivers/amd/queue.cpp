@@ -110,8 +110,8 @@ void HwQueue::create(const Gpu& gpu) {
   queue_id_ = args.queue_id;
   running_ = true;
   doorbell_page_ = memory_->kfd().map_doorbells(args.doorbell_offset, kDoorbellPage_B);
-  doorbell_ = reinterpret_cast<volatile uint64_t*>(static_cast<uint8_t*>(doorbell_page_) +
-                                                   args.doorbell_offset % kDoorbellPage_B);
+  doorbell_ = reinterpret_cast<uint64_t*>(static_cast<uint8_t*>(doorbell_page_) +
+                                          args.doorbell_offset % kDoorbellPage_B);
   log_at(2, "amd/queue", "{}: queue {}, ring {:#x}, doorbell offset {:#x}", config_.name, queue_id_,
          ring_memory_->address, args.doorbell_offset);
 }
@@ -145,7 +145,7 @@ void HwQueue::ring_doorbell(uint64_t put_dw) noexcept {
   std::atomic_ref(*pointers_->as<uint64_t>(kWritePointer_B))
       .store(value, std::memory_order_release);
   store_fence();
-  *doorbell_ = value;
+  std::atomic_ref(*doorbell_).store(value, std::memory_order_release);
 }
 
 size_t HwQueue::size_dw(const RingSubmit& s) const {

@@ -125,7 +125,7 @@ class HwQueue {
   uint32_t queue_id_ = 0;
   std::atomic<bool> running_{false};
   void* doorbell_page_ = nullptr;
-  volatile uint64_t* doorbell_ = nullptr;
+  uint64_t* doorbell_ = nullptr;
   std::shared_ptr<Timeline> timeline_;
   std::unique_ptr<Ring> ring_;
   Words head_, wait_, tail_;  ///< templates

@@ -377,7 +377,11 @@ bool FakeKfd::Impl::step(Queue& q) {
     q.indirect = words.subspan(used);
     return true;
   }
-  const uint64_t put = std::atomic_ref(*q.doorbell).load() / (compute ? 1 : 4);
+  const uint64_t rung = std::atomic_ref(*q.doorbell).load();
+  auto& write_pointer = *reinterpret_cast<uint64_t*>(q.args.write_pointer_address);
+  if (std::atomic_ref(write_pointer).load() < rung)
+    throw std::runtime_error("a doorbell rung before the write pointer was stored");
+  const uint64_t put = rung / (compute ? 1 : 4);
   if (q.read_dw >= put) return false;
   const size_t size_dw = q.args.ring_size / 4, at = q.read_dw % size_dw;
   const auto* ring = reinterpret_cast<const uint32_t*>(q.args.ring_base_address);
