@@ -81,7 +81,7 @@ struct Watched {
 };
 
 /// Not instrumented: a sanitizer would look at the address before the instruction does.
-#define PLAIN [[gnu::no_sanitize("address", "thread", "undefined")]]
+#define PLAIN __attribute__((no_sanitize("address", "thread", "undefined")))
 
 #define STORE_CASE(text, ...) __asm__ volatile(text : : __VA_ARGS__ : "memory", "cc")
 
