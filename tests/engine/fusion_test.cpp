@@ -3,6 +3,7 @@
 #include <rt_tiny/frontend/nn/nn.h>
 #include <rt_tiny/frontend/tensor.h>
 #include <rt_tiny/runtime/base/knobs.h>
+#include <rt_tiny/runtime/device.h>
 
 #include <algorithm>
 #include <catch2/catch.hpp>
@@ -27,7 +28,7 @@ size_t kernels(const std::vector<Tensor>& tensors) {
 /// The plan for a CPU with so much local memory; what else costs depend on is fixed.
 Plan plan_for(const Tensor& tensor, uint64_t local_B) {
   const ir::Node* root = detail::value(tensor).get();
-  Target target = default_device()->target();
+  Target target = open_device("CPU")->target();
   target.local_B = local_B;
   target.parallelism = 2;
   target.vector_B = 32;

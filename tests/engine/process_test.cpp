@@ -137,7 +137,9 @@ TEST_CASE("two threads may realize the same unrealized tensor") {
 }
 
 TEST_CASE("memory that cannot be had is one clear error, and work goes on") {
-  const Tensor huge = Tensor::zeros({int64_t(1) << 46});
+  // A host may promise memory that it does not have; a GPU's grid ends before its addresses do.
+  const bool host = default_device()->name().starts_with("CPU");
+  const Tensor huge = Tensor::zeros({int64_t(1) << (host ? 46 : 40)});
   CHECK_THROWS_AS((huge + 1).realize(), SystemError);
   CHECK((Tensor::of(1) + 1).item<int64_t>() == 2);
 }
