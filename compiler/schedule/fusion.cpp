@@ -270,13 +270,14 @@ void Fuser::keep_repeated() {
   }
 }
 
-/// Heavy values that the root's kernel computes at several positions, users first.
+/// What the root's kernel computes at several positions, users first. A cheap op may stand on a
+/// costly fold: the kernel's cost says what is worth keeping.
 std::vector<const Node*> Fuser::repeated_values(const Node* root) const {
   std::vector<const Node*> values;
   const std::vector<Draft>& drafts = fusion_.drafts.at(root);
   if (drafts.size() != 1 || drafts[0].piece.stages.empty()) return values;
   for (const auto& [n, positions] : drafts[0].visited)
-    if (positions > 1 && !is_transparent(n) && op_weight(n->op()) >= kHeavy)
+    if (positions > 1 && !is_transparent(n) && op_weight(n->op()) > 0)
       values.push_back(n);
   std::sort(values.begin(), values.end(),
             [&](const Node* a, const Node* b) { return rank_.at(a) > rank_.at(b); });
