@@ -28,9 +28,12 @@ void check_preloadable(std::string_view command, const std::string& program) {
     throw UsageError(fmt::format("[{}] {}", command, check.reason));
 }
 
-void preload(const std::string& library) {
-  const char* others = std::getenv("LD_PRELOAD");  // the loader's variable, not one of ours
-  const std::string list = others && *others ? library + ":" + others : library;
+void preload(const std::string& library, Place place) {
+  const char* value = std::getenv("LD_PRELOAD");  // the loader's variable, not one of ours
+  const std::string others = value ? value : "";
+  std::string list = library;
+  if (!others.empty())
+    list = place == Place::first ? library + ":" + others : others + ":" + library;
   ::setenv("LD_PRELOAD", list.c_str(), 1);
 }
 

@@ -16,7 +16,12 @@ std::string preload_library(std::string_view command, std::string_view what,
 /// Throws UsageError ("[command] …") for a program that no library can be preloaded into.
 void check_preloadable(std::string_view command, const std::string& program);
 
-/// Puts the library in front of what programs started from here have preloaded anyway.
-void preload(const std::string& library);
+/// Where a library stands among those that are preloaded: each sees the calls of the program and of
+/// those before it.
+enum class Place { first, last };
+
+/// Adds the library to what programs started from here have preloaded anyway. A watcher is first;
+/// what stands for the machine is last, so that watchers see it, whichever was asked for first.
+void preload(const std::string& library, Place place);
 
 }  // namespace tiny::tool

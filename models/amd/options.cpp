@@ -21,18 +21,34 @@ uint64_t number(std::string_view name, std::string_view text) {
   return value;
 }
 
-using Set = std::function<void(Options&, uint64_t)>;
+constexpr unsigned kMaxGpus = 16;
+constexpr uint64_t kMaxVram_MiB = 1 << 20;
+constexpr uint64_t kMaxDelay_us = 10'000'000;
+constexpr uint64_t kAny = UINT64_MAX;
 
-const std::map<std::string_view, Set>& numbers() {
-  static const auto& all = *new std::map<std::string_view, Set>{
-      {"gpus", [](Options& o, uint64_t v) { o.gpus = unsigned(v); }},
-      {"hidden", [](Options& o, uint64_t v) { o.hidden.push_back(unsigned(v)); }},
-      {"no-render", [](Options& o, uint64_t v) { o.without_render_node.push_back(unsigned(v)); }},
-      {"vram", [](Options& o, uint64_t v) { o.vram_B = v << 20; }},
-      {"seed", [](Options& o, uint64_t v) { o.seed = v; }},
-      {"delay", [](Options& o, uint64_t v) { o.delay_us = unsigned(v); }},
+using Set = std::function<void(Options&, uint64_t)>;
+struct Number {
+  Set set;
+  uint64_t min = 0, max = kAny;
+};
+
+const std::map<std::string_view, Number>& numbers() {
+  static const auto& all = *new std::map<std::string_view, Number>{
+      {"gpus", {[](Options& o, uint64_t v) { o.gpus = unsigned(v); }, 0, kMaxGpus}},
+      {"hidden", {[](Options& o, uint64_t v) { o.hidden.push_back(unsigned(v)); }, 0, kMaxGpus}},
+      {"no-render",
+       {[](Options& o, uint64_t v) { o.without_render_node.push_back(unsigned(v)); }, 0, kMaxGpus}},
+      {"vram", {[](Options& o, uint64_t v) { o.vram_B = v << 20; }, 1, kMaxVram_MiB}},
+      {"seed", {[](Options& o, uint64_t v) { o.seed = v; }}},
+      {"delay", {[](Options& o, uint64_t v) { o.delay_us = unsigned(v); }, 0, kMaxDelay_us}},
   };
   return all;
+}
+
+void check_gpus(std::string_view name, const std::vector<unsigned>& numbers, unsigned gpus) {
+  for (const unsigned gpu : numbers)
+    if (gpu >= gpus)
+      throw UsageError(fmt::format("[model] {}={}: there are {} GPUs, from 0", name, gpu, gpus));
 }
 
 const std::map<std::string_view, Set>& switches() {
@@ -59,7 +75,11 @@ void apply(Options& options, std::string_view item) {
   }
   const auto at = numbers().find(name);
   if (at == numbers().end()) throw UsageError(fmt::format("[model] unknown option {}", item));
-  at->second(options, number(name, item.substr(equals + 1)));
+  const auto& [set, min, max] = at->second;
+  const uint64_t value = number(name, item.substr(equals + 1));
+  if (value < min || value > max)
+    throw UsageError(fmt::format("[model] {}: not within {} and {}", item, min, max));
+  set(options, value);
 }
 
 }  // namespace
@@ -73,6 +93,8 @@ Options parse_options(const std::string& text) {
     rest.remove_prefix(rest.find(',') + 1);
     apply(options, rest.substr(0, rest.find(',')));
   }
+  check_gpus("hidden", options.hidden, options.gpus);
+  check_gpus("no-render", options.without_render_node, options.gpus);
   return options;
 }
 

@@ -46,7 +46,8 @@ int run_model(std::span<const std::string> arguments) {
   if (!command.empty() && command[0] == "--") command = command.subspan(1);
   if (command.empty()) fail("a program is required");
   check_preloadable("model", command[0]);
-  preload(preload_library("model", "the model's library", "../models/amd", "libtiny_model_amd.so"));
+  preload(preload_library("model", "the model's library", "../models/amd", "libtiny_model_amd.so"),
+          Place::last);
   ::setenv(models::amd::kOptionsVariable, options.c_str(), 1);
   std::vector<char*> argv;
   for (const std::string& argument : command) argv.push_back(const_cast<char*>(argument.c_str()));

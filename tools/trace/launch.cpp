@@ -114,7 +114,7 @@ pid_t start(std::vector<std::string> command, const std::string& recorder,
   const pid_t pid = ::fork();
   if (pid < 0) throw_system_error("fork", errno);
   if (pid > 0) return pid;
-  tool::preload(recorder);
+  tool::preload(recorder, tool::Place::first);
   ::setenv(kSettingsVariable, to_text(settings).c_str(), 1);
   ::execvp(arguments[0], arguments.data());
   std::fprintf(stderr, "tiny: [trace] cannot run %s: %s\n", arguments[0], std::strerror(errno));
