@@ -60,6 +60,7 @@ AmdBackend::AmdBackend(const Gpu& gpu, const AmdOptions& options)
   const int render_fd = kfd_->bind_gpu(gpu_.gpu_id, gpu_.render_minor);
   kfd_->enable_runtime();
   memory_ = std::make_shared<Memory>(kfd_, gpu_.gpu_id, render_fd, gpu_.large_bar);
+  small_blocks_ = std::make_unique<SmallBlocks>(memory_);
   monitor_ = std::make_unique<Monitor>(kfd_, gpu_.gpu_id, options.hang_ns);
   relay_ = std::make_unique<Relay>([this](const std::string& what) { monitor_->die(what); });
   monitor_->describe = [this](uint64_t address) { return describe(address); };
@@ -154,7 +155,8 @@ std::optional<Block> AmdBackend::allocate(size_t size_B, const AllocOptions& opt
   const MemoryKind kind = options.uncached       ? MemoryKind::gtt_uncached
                           : options.host_visible ? MemoryKind::gtt
                                                  : MemoryKind::vram;
-  const auto region = memory_->allocate(kind, size_B);
+  const auto region = size_B <= SmallBlocks::kLargest_B ? small_blocks_->allocate(kind, size_B)
+                                                        : memory_->allocate(kind, size_B);
   if (!region) return std::nullopt;
   Block block;
   block.address = region->address;
@@ -173,7 +175,7 @@ std::optional<Block> AmdBackend::import_host(void* pointer, size_t size_B) {
 void AmdBackend::release(const Block& block) noexcept {
   if (block.imported) return memory_->unpin(block.host, block.size_B);
   Region& region = region_of(block);
-  memory_->release(region);
+  if (!small_blocks_->release(region)) memory_->release(region);
   delete &region;
 }
 

@@ -12,6 +12,7 @@
 #include "drivers/amd/queue.h"
 #include "drivers/amd/relay.h"
 #include "drivers/amd/scratch.h"
+#include "drivers/amd/small_blocks.h"
 #include "drivers/amd/staging.h"
 #include "drivers/amd/topology.h"
 #include "runtime/backend.h"
@@ -81,6 +82,7 @@ class AmdBackend : public Backend {
   Target target_;
   std::shared_ptr<Kfd> kfd_;
   std::shared_ptr<Memory> memory_;
+  std::unique_ptr<SmallBlocks> small_blocks_;
   std::unique_ptr<Monitor> monitor_;
   std::unique_ptr<Relay> relay_;
   std::vector<std::unique_ptr<HwQueue>> queues_;

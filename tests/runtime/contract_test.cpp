@@ -16,6 +16,7 @@
 #include <algorithm>
 #include <numeric>
 #include <random>
+#include <set>
 #include <thread>
 
 using namespace tiny;
@@ -530,6 +531,23 @@ TEST_CASE("out of memory says who holds what, and the device goes on") {
                       Catch::Contains("too much") && Catch::Contains("the weights"));
   REQUIRE_THROWS_AS(dev->alloc(~size_t{0}), SystemError);
   REQUIRE(dev->alloc(100));
+}
+
+TEST_CASE("tens of thousands of small buffers live at once") {
+  EACH_BACKEND;
+  constexpr int32_t kCount = 40'000;
+  std::vector<Buffer> all;
+  std::set<uint64_t> addresses;
+  for (int32_t i = 0; i < kCount; ++i) {
+    all.push_back(dev->alloc(static_cast<size_t>(4 + i % 3 * 500)));
+    addresses.insert(all.back().device_address());
+  }
+  if (under.shares_host) REQUIRE(addresses.size() == kCount);  // elsewhere they are handles
+  for (int32_t i = 0; i < kCount; i += 997) all[size_t(i)].slice(0, 4).fill(i);
+  for (int32_t i = 0; i < kCount; i += 997) require_ints(under, all[size_t(i)].slice(0, 4), {i});
+  for (size_t i = 0; i < all.size(); i += 2) all[i] = {};
+  dev->flush_cache();
+  for (int32_t i = 997; i < kCount; i += 1994) require_ints(under, all[size_t(i)].slice(0, 4), {i});
 }
 
 TEST_CASE("freed memory is cached until a flush") {
