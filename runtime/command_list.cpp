@@ -197,6 +197,8 @@ void CommandList::timestamp(const Buffer& dst) {
     throw UsageError("[timestamp] needs 8 bytes of 8-aligned memory");
   MemoryRef ref = memory_ref(s, dst.slice(0, 8), "timestamp");
   ++s.user_commands;
+  const std::pair<const MemoryRef*, bool> accesses[] = {{&ref, true}};
+  s.order(accesses);
   s.append(TimestampCommand{std::move(ref)});
 }
 

@@ -28,6 +28,11 @@ bool ends_epoch(const Command& c) {
          std::holds_alternative<SignalCommand>(c) || std::holds_alternative<TimestampCommand>(c);
 }
 
+/// What comes after is ordered behind all before. A signal or a timestamp only comes after.
+bool is_barrier(const Command& c) {
+  return std::holds_alternative<BarrierCommand>(c) || std::holds_alternative<WaitCommand>(c);
+}
+
 /// Calls f(ref, written) for the memory of a command.
 template <class F>
 void for_each_access(const Command& command, F&& f) {
@@ -214,7 +219,7 @@ void HazardTracker::add(const MemoryRef& ref, bool written) {
 void HazardTracker::clear() { *this = HazardTracker(); }
 
 void ListState::append(Command command) {
-  if (ends_epoch(command)) hazards.clear();
+  if (is_barrier(command)) hazards.clear();
   const auto* dispatch = std::get_if<DispatchCommand>(&command);
   if (dispatch && !dispatch->groups_constant()) variable_launches.push_back(commands.size());
   commands.push_back(std::move(command));
