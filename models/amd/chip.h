@@ -84,11 +84,11 @@ struct Queue {
   uint64_t aql_scratch_asked = 0;
   // ordering
   unsigned packet_line = 0, dispatch_line = 0;
-  unsigned stamp_line = 0;  ///< end-of-pipe stores of clocks: data like any other
-  Clock clock;              ///< what the packet processor knows to be complete
-  // SDMA
-  uint32_t stored_tick = 0;   ///< of the last store that may have gone to GL2; 0: none
-  uint64_t early_fence = 0;   ///< of the packet before: a fence ahead of the write-back
+  unsigned stamp_line = 0;    ///< end-of-pipe stores of clocks: data like any other
+  Clock clock;                ///< what the packet processor knows to be complete
+  uint32_t stored_tick = 0;   ///< SDMA: of the last store that may have gone to GL2; 0: none
+  uint64_t early_fence = 0;   ///< written ahead of the write-back, and nothing happened since
+  std::string early_text;     ///< what it tells of
   bool rang_mailbox = false;  ///< an event's slot was written, and no interrupt raised since
 
   bool sdma() const { return type != abi::kCompute && type != abi::kComputeAql; }
@@ -107,6 +107,8 @@ struct Queue {
   void memory_fault(const MemoryFault& fault, const std::string& text);
   void exception(unsigned code);
   void interrupt(uint32_t context_id);
+  /// A fence ahead of the write-back is for this queue alone, which must wait for it at once.
+  void settle_early_fence(bool waits_for_it = false);
   /// GL2 lines that are dropped without being written back are lost.
   void refuse_to_lose(const CacheAction& action, const std::string& packet_name);
   Task packet_task(const std::string& text);

@@ -532,17 +532,14 @@ void ChipMemory::note_write(const Task& task, uint64_t va, unsigned size_B) {
     check_write(task, piece, va, size_B, false);
 }
 
-void ChipMemory::check_written_back(unsigned line, const char* packet_name, uint64_t fence) {
-  if (!checks_) return;
+std::string ChipMemory::not_written_back(unsigned line) const {
   for (const Page* page : dirty_)
-    for (unsigned at = 0; at < kPage_B; at += 4) {
+    for (unsigned at = 0; checks_ && at < kPage_B; at += 4) {
       if (!page->dirty[at] && !page->dirty[at + 3]) continue;
       const Shadow::Dword& d = (*page->shadow)[at / 4];
-      if (d.write_line != line) continue;
-      return report_(Report::Kind::release,
-                     fmt::format("{} to 0x{:x} tells of {}, whose stores GL2 still holds",
-                                 packet_name, fence, order_.describe(line, d.write_sequence)));
+      if (d.write_line == line) return order_.describe(line, d.write_sequence);
     }
+  return "";
 }
 
 uint64_t ChipMemory::dirty_bytes() const {

@@ -107,8 +107,8 @@ class ChipMemory {
   void control(const CacheAction& action);
   /// The word is about to be stored to by a packet as data, not as a fence.
   void note_write(const Task& task, uint64_t va, unsigned size_B);
-  /// A fence at `fence` tells of what this line of dispatches stored: it must have left GL2.
-  void check_written_back(unsigned line, const char* packet_name, uint64_t fence);
+  /// A dispatch of this line whose stores GL2 holds; "": none.
+  std::string not_written_back(unsigned line) const;
   /// Was GL2 not written back since this tick? 0: there was nothing.
   bool unwritten_since(uint32_t stored_tick) const {
     return checks_ && stored_tick != 0 && written_back_ <= stored_tick;

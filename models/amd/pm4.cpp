@@ -125,6 +125,7 @@ class Processor {
       : q_(queue), p_(packet), shape_(shape), memory_(queue.gpu.memory) {}
 
   bool run() {
+    settle_early_fence();
     switch (shape_.op) {
       case NOP:
       case PFP_SYNC_ME:
@@ -174,6 +175,14 @@ class Processor {
   bool fault(const MemoryFault& f) {
     if (f) q_.memory_fault(f, name());
     return bool(f);
+  }
+
+  /// Another release to the same word may stand between the fence and its wait.
+  void settle_early_fence() {
+    const unsigned at = shape_.op == WAIT_REG_MEM ? 2 : shape_.op == RELEASE_MEM ? 3 : 0;
+    if (shape_.op == NOP || q_.early_fence == 0) return;
+    const bool same = at != 0 && join(p_[at], p_[at + 1]) == q_.early_fence;
+    if (!(same && shape_.op == RELEASE_MEM)) q_.settle_early_fence(same);
   }
 
   bool set_sh() {
@@ -280,7 +289,9 @@ class Processor {
       value = gpu_clock();
       q.gpu.memory.note_write(stamp, at, size);
     } else if (data != 0) {
-      q.gpu.memory.check_written_back(q.dispatch_line, "RELEASE_MEM", at);
+      if (q.early_fence != at) q.settle_early_fence();
+      q.early_text = q.gpu.memory.not_written_back(q.dispatch_line);
+      q.early_fence = q.early_text.empty() ? 0 : at;
     }
     if (data != 0) {
       if (const MemoryFault f = q.gpu.memory.write_word(at, size, value)) {

@@ -83,6 +83,15 @@ void Queue::interrupt(uint32_t context_id) {
            fmt::format("interrupt with context {}, but no event's slot was written", context_id));
 }
 
+void Queue::settle_early_fence(bool waits_for_it) {
+  if (early_fence == 0) return;
+  const uint64_t at = std::exchange(early_fence, 0);
+  if (!waits_for_it)
+    report(Report::Kind::release,
+           fmt::format("the fence at 0x{:x} tells of {}, whose stores GL2 may still hold", at,
+                       early_text));
+}
+
 /// Mesa never invalidates GL2 without writing it back in the same packet.
 void Queue::refuse_to_lose(const CacheAction& action, const std::string& packet_name) {
   if (!gpu.kernel.options.race_checks || !action.gl2_inv || action.gl2_wb) return;
@@ -236,6 +245,7 @@ Progress Queue::step() {
     return type == abi::kComputeAql ? step_aql() : step_pm4();
   };
   const auto flights = [&] { return !in_flight.empty() && step_in_flight(); };
+  if (!has_work()) settle_early_fence();
   if (rang_mailbox && !has_work()) {
     rang_mailbox = false;
     report(Report::Kind::packet, "an event's slot was written, but no interrupt followed");

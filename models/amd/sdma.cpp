@@ -90,7 +90,8 @@ class Engine {
 
   /// False: it has to wait.
   bool run() {
-    check_early_fence();
+    if (shape_.op != kNop)
+      q_.settle_early_fence(shape_.op == kPoll && address(1) == q_.early_fence);
     switch (shape_.op) {
       case kNop:
         return true;
@@ -128,17 +129,6 @@ class Engine {
     return bool(f);
   }
   uint64_t address(unsigned i) const { return join(p_[i], p_[i + 1]); }
-
-  /// A fence ahead of the write-back is for this queue alone, which waits for it at once.
-  void check_early_fence() {
-    if (q_.early_fence == 0 || shape_.op == kNop) return;
-    const uint64_t at = std::exchange(q_.early_fence, 0);
-    if (shape_.op == kPoll && address(1) == at) return;
-    q_.report(Report::Kind::release,
-              fmt::format("a fence at 0x{:x} tells of stores that GL2 may hold: there was no GL2 "
-                          "write-back since",
-                          at));
-  }
 
   bool copy() {
     if (p_[2] != 0) return refuse("with swaps or cache policies is not modelled");
@@ -209,7 +199,9 @@ class Engine {
   /// The word says that all before is done.
   void publish(uint64_t at) {
     q_.gpu.kernel.order.release(memory_.word_host(at), q_.everything());
-    if (memory_.unwritten_since(q_.stored_tick)) q_.early_fence = at;
+    if (!memory_.unwritten_since(q_.stored_tick)) return;
+    q_.early_fence = at;
+    q_.early_text = "copies";
   }
 
   bool trap() {
