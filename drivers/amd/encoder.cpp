@@ -87,21 +87,20 @@ class ComputeEncoder : public SegmentEncoder {
     const size_t at = put(words_, release(queue_.post, 0));
     patch_dw(at + pm4::RELEASE_MEM_dw::data, PatchKind::post, segment_.foreign_signals.size());
     segment_.foreign_signals.push_back(c.fence);
-    stored_ = true;
   }
 
   void emit(const BarrierCommand&) {
-    if (!running_ && !stored_) return;
+    if (!running_ && !stamped_) return;
     flush();
     put(words_, acquire({}));
   }
 
   void emit(const TimestampCommand& c) {
-    pm4::RELEASE_MEM p = release(0, 0);
+    pm4::RELEASE_MEM p = order(0, 0);
     p.data_sel = pm4::DATA_SEL::SEND_GPU_CLOCK_COUNTER;
     const size_t at = put(words_, p);
     put_address(at + pm4::RELEASE_MEM_dw::address, c.dst, 0);
-    stored_ = true;
+    stamped_ = true;
   }
 
   /// By the copy kernel.
@@ -141,28 +140,30 @@ class ComputeEncoder : public SegmentEncoder {
                PatchForm::low);
   }
 
-  /// Nothing is left for the end: every submission ends with a release.
-  void finish() {}
+  /// The next submission waits for waves (HwQueue's head), so clocks must have landed.
+  void finish() {
+    if (stamped_) flush();
+  }
 
  private:
-  /// Waits for what runs: waves, and stores at the end of the pipe.
+  /// Waits for what runs: waves, and clocks stored at the end of the pipe, behind the waves.
   void flush() {
-    if (running_) {
+    if (running_ && !stamped_) {
       pm4::EVENT_WRITE p;
       p.event_type = pm4::VGT_EVENT_TYPE::CS_PARTIAL_FLUSH;
       p.event_index = pm4::EVENT_INDEX::CS_PARTIAL_FLUSH;
       put(words_, p);
     }
-    if (stored_) {
+    if (stamped_) {
       // The word is zero before, and this queue alone writes it: clear it, then count.
       if (order_ == 0) put_order(0);
       put_order(++order_);
     }
-    running_ = stored_ = false;
+    running_ = stamped_ = false;
   }
 
   void put_order(uint32_t value) {
-    put(words_, release(queue_.order, value));
+    put(words_, order(queue_.order, value));
     pm4::WAIT_REG_MEM p;
     p.function = pm4::FUNCTION::EQUAL;
     p.mem_space = pm4::MEM_SPACE::MEMORY;
@@ -272,7 +273,7 @@ class ComputeEncoder : public SegmentEncoder {
   const KernelCode* kernel_ = nullptr;
   std::array<uint32_t, 3> group_{};
   bool running_ = false;  ///< waves may run that nothing waited for
-  bool stored_ = false;   ///< an end-of-pipe store may be under way
+  bool stamped_ = false;  ///< a clock may be on its way to memory
   uint32_t order_ = 0;
 };
 

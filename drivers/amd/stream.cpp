@@ -17,17 +17,23 @@ pm4::ACQUIRE_MEM acquire(const AcquireScope& scope) {
   p.poll_interval = kPoll;
   p.gli_inv = scope.instructions ? 1 : 0;
   p.glk_inv = p.glv_inv = p.gl1_inv = true;
-  // Lines that another queue of ours has dirty go to memory first.
-  p.gl2_inv = p.gl2_wb = p.glm_inv = p.glm_wb = scope.l2;
+  // Lines that this or another queue of ours has dirty go to memory first.
+  p.gl2_inv = p.gl2_wb = scope.l2;
   return p;
 }
 
-/// Flags as Linux's own fences (gfx_v11_0_ring_emit_fence).
+/// Flags as Linux's own fences (gfx_v11_0_ring_emit_fence), but for those of GLM: it caches
+/// metadata of compressed images, and there are none.
 pm4::RELEASE_MEM release(uint64_t address, uint64_t value) {
+  pm4::RELEASE_MEM p = order(address, value);
+  p.gl2_wb = true;
+  return p;
+}
+
+pm4::RELEASE_MEM order(uint64_t address, uint64_t value) {
   pm4::RELEASE_MEM p;
   p.event_type = pm4::VGT_EVENT_TYPE::CACHE_FLUSH_AND_INV_TS_EVENT;
   p.event_index = pm4::EVENT_INDEX::END_OF_PIPE;
-  p.gl2_wb = p.glm_wb = p.glm_inv = true;
   p.seq = 1;
   p.cache_policy = 3;
   p.data_sel = pm4::DATA_SEL::SEND_64_BIT_DATA;
@@ -98,13 +104,13 @@ size_t sdma_wait(Words& out, uint64_t address, uint64_t value) {
 
 sdma::GCR sdma_invalidate() {
   sdma::GCR p;
-  p.glk_inv = p.glv_inv = p.gl1_inv = p.gl2_inv = p.gl2_wb = p.glm_inv = p.glm_wb = true;
+  p.gl2_inv = p.gl2_wb = true;  // the engine uses no other cache
   return p;
 }
 
 sdma::GCR sdma_write_back() {
   sdma::GCR p;
-  p.gl2_wb = p.glm_wb = true;
+  p.gl2_wb = true;
   return p;
 }
 

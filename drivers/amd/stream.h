@@ -30,7 +30,9 @@ struct AcquireScope {
 pm4::ACQUIRE_MEM acquire(const AcquireScope&);
 /// A 64-bit store after everything before it, whose results others can then see.
 pm4::RELEASE_MEM release(uint64_t address, uint64_t value);
-/// Same without cache flushes, and an interrupt: an event's mailbox.
+/// Same for this queue alone: caches are not flushed.
+pm4::RELEASE_MEM order(uint64_t address, uint64_t value);
+/// Without cache flushes, and an interrupt: an event's mailbox.
 pm4::RELEASE_MEM release_event(uint64_t mailbox, uint32_t event_id);
 
 /// COMPUTE_DISPATCH_INITIATOR of every launch.
