@@ -47,3 +47,7 @@ KERNEL reverse(global int* out, global const int* in) {
 KERNEL wants_dispatch_packet(global int* out) {
   out[0] = ((constant int*)__builtin_amdgcn_dispatch_ptr())[0];
 }
+/// Reads its factor through the scalar cache.
+KERNEL add_first(global int* restrict out, global const int* restrict in, long n) {
+  for EACH(i, n) out[i] += in[0];
+}

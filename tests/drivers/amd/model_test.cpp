@@ -3,25 +3,17 @@
 #include <catch2/catch.hpp>
 
 #include <rt_tiny/runtime/base/error.h>
-#include <rt_tiny/runtime/base/file.h>
 #include <rt_tiny/runtime/base/knobs.h>
-#include <rt_tiny/runtime/device.h>
 #include <rt_tiny/runtime/graph.h>
 
-#include "models/amd/model.h"
+#include "tests/drivers/amd/model_harness.h"
 
 #include <fmt/format.h>
 
-#include <numeric>
-
-using namespace tiny;
-namespace model = tiny::models::amd;
+using namespace model_test;
 using Catch::Contains;
 
-namespace {
-
-/// One a process: the driver keeps the kernel's files for ever.
-model::Model& machine() {
+model::Model& model_test::machine() {
   static auto* const m = new model::Model([] {
     model::Options o;
     o.target = TINY_AMD_TARGET;
@@ -30,43 +22,12 @@ model::Model& machine() {
   return *m;
 }
 
+namespace {
+
 void require_clean() {
   for (const model::Report& r : machine().reports())
     FAIL_CHECK(model::kind_name(r.kind) << ": " << r.text);
   machine().clear_reports();
-}
-
-std::vector<int32_t> iota(size_t n) {
-  std::vector<int32_t> v(n);
-  std::iota(v.begin(), v.end(), 0);
-  return v;
-}
-
-Buffer ints(const std::shared_ptr<Device>& dev, const std::vector<int32_t>& values) {
-  Buffer b = dev->alloc(values.size() * 4, {.tag = "ints"});
-  b.write(values);
-  return b;
-}
-
-Binary kernel(const std::string& name, uint32_t buffers, uint32_t variables = 0,
-              uint32_t threads = 256) {
-  Binary b;
-  b.name = name;
-  b.code = read_file(TINY_AMD_DATA "/kernels_" TINY_AMD_TARGET ".o");
-  for (uint32_t i = 0; i < buffers + variables; ++i)
-    b.args.push_back(
-        {i < buffers ? ArgSlot::Kind::buffer : ArgSlot::Kind::variable, i * 8, i < buffers, true});
-  b.kernarg_B = (buffers + variables) * 8;
-  b.group_size = {threads, 1, 1};
-  if (variables) {
-    using Code = LaunchExpr::Code;
-    b.groups[0] = LaunchExpr({{Code::variable, variables - 1},
-                              {Code::constant, 255},
-                              {Code::add, 0},
-                              {Code::constant, 256},
-                              {Code::floordiv, 0}});
-  }
-  return b;
 }
 
 std::vector<int32_t> scaled(std::vector<int32_t> v, int64_t factor) {
