@@ -26,6 +26,8 @@ tiny::Tensor train_on(const Net& net, tiny::optim::Optimizer& optimizer, const t
 
 struct TrainingOptions {
   int64_t epochs = 1, batch = 64;
+  int64_t steps = 0;    ///< the most that are taken; 0: as many as the epochs have
+  bool losses = false;  ///< one line a step, with all digits of the loss
 };
 struct TrainingReport {
   size_t kernels = 0;    ///< of one replayed step; 0 when nothing was replayed (JIT=0)
@@ -46,16 +48,19 @@ TrainingReport train(const Net& net, tiny::optim::Optimizer& optimizer,
   });
   // The first call runs eagerly and the second one traces: both compile.
   constexpr int64_t kWarmUp = 2;
-  const int64_t timed_from = options.epochs * steps > kWarmUp ? kWarmUp : 0;
+  const int64_t limit =
+      options.steps > 0 ? std::min(options.steps, options.epochs * steps) : options.epochs * steps;
+  const int64_t timed_from = limit > kWarmUp ? kWarmUp : 0;
   int64_t done = 0;
   Clock::duration spent{};
-  for (int64_t epoch = 1; epoch <= options.epochs; ++epoch) {
+  for (int64_t epoch = 1; epoch <= options.epochs && done < limit; ++epoch) {
     Progress bar(fmt::format("epoch {}/{}", epoch, options.epochs), steps);
     const tiny::Tensor order = tiny::Tensor::randperm(count);
     Clock::time_point start = Clock::now();
-    for (int64_t i = 0; i < steps; ++i, ++done) {
+    for (int64_t i = 0; i < steps && done < limit; ++i, ++done) {
       const tiny::Tensor loss =
           step(order[tiny::Slice{i * options.batch, (i + 1) * options.batch}]);
+      if (options.losses) fmt::print("step {} loss {}\n", done + 1, loss.template item<float>());
       bar.step([&] { return fmt::format("loss {:.4f}", loss.template item<float>()); });
       if (done + 1 == timed_from) {
         loss.realize();

@@ -21,6 +21,9 @@ inline void add_options(CLI::App& app, RunOptions& options) {
   app.add_option("--epochs", options.training.epochs, "times through the training images")
       ->check(CLI::Range(1, 10000));
   app.add_option("--batch", options.training.batch, "images a step")->check(CLI::Range(1, 1 << 20));
+  app.add_option("--steps", options.training.steps, "stop after so many steps; 0 does not")
+      ->check(CLI::NonNegativeNumber);
+  app.add_flag("--losses", options.training.losses, "print the loss of every step");
   app.add_option("--seed", options.seed, "of the random numbers")->check(CLI::NonNegativeNumber);
   app.add_option("--out", options.out,
                  "where the weights go; default " +
