@@ -86,6 +86,7 @@ constexpr Use kUses[] = {
     {"kfd_ioctl_svm_args", "op", "svm_op"},
     {"kfd_ioctl_svm_attribute", "type", "svm_attr"},
     {"kfd_ioctl_criu", "op", "criu_op"},
+    {"kfd_ioctl_dbg_trap_args_deprecated", "op", "dbg_op_deprecated"},
     {"kfd_ioctl_dbg_trap_args", "op", "dbg_op"},
     {"kfd_ioctl_spm_args", "op", "spm_op"},
     {"kfd_ioctl_pc_sample_args", "op", "pc_sample_op"},
@@ -133,11 +134,25 @@ constexpr NamedValue kChunks[] = {{"IB", 1},
                                   {"SYNCOBJ_TIMELINE_WAIT", 8},
                                   {"SYNCOBJ_TIMELINE_SIGNAL", 9},
                                   {"CP_GFX_SHADOW", 10}};
+// Of number 0x82, which only the kernel modules of ROCm 4 and 5 knew (kfd_ioctl.h there): other
+// numbers than those of the call that replaced it.
+constexpr NamedValue kDeprecatedDebugOps[] = {{"ENABLE", 0},
+                                              {"SET_WAVE_LAUNCH_OVERRIDE", 1},
+                                              {"SET_WAVE_LAUNCH_MODE", 2},
+                                              {"NODE_SUSPEND", 3},
+                                              {"NODE_RESUME", 4},
+                                              {"QUERY_DEBUG_EVENT", 5},
+                                              {"GET_QUEUE_SNAPSHOT", 6},
+                                              {"GET_VERSION", 7},
+                                              {"CLEAR_ADDRESS_WATCH", 8},
+                                              {"SET_ADDRESS_WATCH", 9},
+                                              {"SET_PRECISE_MEM_OPS", 10}};
 
 std::span<const NamedValue> value_set(std::string_view set) {
   if (set == "reset_type") return kResetTypes;
   if (set == "reset_cause") return kResetCauses;
   if (set == "cs_chunk") return kChunks;
+  if (set == "dbg_op_deprecated") return kDeprecatedDebugOps;
   return tables().values(set);
 }
 

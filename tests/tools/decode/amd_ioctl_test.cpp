@@ -141,6 +141,10 @@ TEST_CASE("debugger calls are decoded by operation") {
   before.put<std::uint32_t>(24, 0x697d);
   const std::string out = kfd(0x26, before.bytes());
   CHECK(out.find("pid=0x4d op=SET_NODE_ADDRESS_WATCH address=buf3+0x0") != std::string::npos);
+  // What rocminfo 5.2.3 asks: the number of its time had operations of its own.
+  Blob old(40);
+  old.put<std::uint32_t>(16, 1234).put<std::uint32_t>(20, 7);
+  CHECK(kfd(0x82, old.bytes()).find("op=GET_VERSION ") != std::string::npos);
 }
 
 TEST_CASE("unknown numbers and other types are raw with their parts") {

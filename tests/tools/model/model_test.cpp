@@ -61,7 +61,7 @@ void check_sequence(const std::vector<std::string>& events,
   }
 }
 
-/// Where the program and its model tell the same whoever runs it first.
+/// The bring-up and the end of rocminfo 5.2.3, which makes no queue; every call has its name.
 void check_rocminfo_trace(const std::string& decoded) {
   const std::vector<std::string> calls = events(decoded);
   check_sequence(calls, {
@@ -76,6 +76,7 @@ void check_rocminfo_trace(const std::string& decoded) {
                             "ioctl kfd#4 AMDKFD_IOC_ALLOC_MEMORY_OF_GPU va_addr=buf0 size=0x1000",
                             "mmap kfd#4 size=0x1000 READ|WRITE SHARED|FIXED",
                             "ioctl kfd#4 AMDKFD_IOC_MAP_MEMORY_TO_GPU",
+                            "ioctl kfd#4 AMDKFD_IOC_DBG_TRAP",
                             "ioctl kfd#4 AMDKFD_IOC_GET_CLOCK_COUNTERS",
                             "ioctl kfd#4 AMDKFD_IOC_ALLOC_MEMORY_OF_GPU va_addr=buf1 size=0x8000",
                             "mmap renderD128#5 size=0x8000",
@@ -93,7 +94,7 @@ void check_rocminfo_trace(const std::string& decoded) {
       INFO(line);
       CHECK(std::regex_match(line, call));
     }
-  CHECK_THAT(decoded, !Contains("unknown") && !Contains("unk_"));
+  CHECK_THAT(decoded, Contains(" op=GET_VERSION ") && !Contains("unknown") && !Contains("unk_"));
 }
 
 }  // namespace
@@ -208,6 +209,10 @@ TEST_CASE("rocminfo of Debian on the model, under the tracer, which sees everyth
   const Outcome plain = tiny_command({"model", "amd:gfx1030", "--", kRocminfo});
   CHECK(plain.status == 0);
   CHECK_THAT(plain.out, Contains("gfx1030"));
+  if (!std::regex_search(plain.out, std::regex("Runtime Version: +1\\.1\n"))) {
+    WARN("SKIPPED: the calls below are those of rocminfo 5.2.3, of bookworm; this is another");
+    return;
+  }
   const TemporaryFolder folder;
   const std::string out = folder.path() + "/t.tinytrace";
   const std::vector<std::string> trace = {"trace", "--quiet", "--out", out, "--"};
