@@ -62,7 +62,10 @@ CodeCache::CodeCache(const Isa& isa) : isa_(isa) {}
 CodeCache::~CodeCache() = default;
 
 void CodeCache::invalidate() {
+  constexpr size_t kMaxOps = 1 << 18;
   lines_.clear();
+  ++invalidations_;
+  if (ops_.size() < kMaxOps) return;
   by_pc_[0].clear();
   by_pc_[1].clear();
   ops_.clear();
@@ -122,6 +125,8 @@ const Op* CodeCache::decode(Wave& wave, uint64_t pc) {
     wave.stop.fault.text = inst->text;
     return nullptr;
   }
+  std::memcpy(op.bytes, bytes, op.size_B);
+  op.checked = invalidations_;
   ops_.push_back(std::move(op));
   return by_pc_[wave.lanes == 64][pc] = &ops_.back();
 }
@@ -129,7 +134,17 @@ const Op* CodeCache::decode(Wave& wave, uint64_t pc) {
 const Op* CodeCache::find(Wave& wave, uint64_t pc) {
   const auto& map = by_pc_[wave.lanes == 64];
   const auto found = map.find(pc);
-  return found != map.end() ? found->second : decode(wave, pc);
+  if (found == map.end()) return decode(wave, pc);
+  const Op& op = *found->second;
+  return op.checked == invalidations_ || unchanged(*wave.memory, op) ? &op : decode(wave, pc);
+}
+
+bool CodeCache::unchanged(Memory& memory, const Op& op) {
+  uint8_t bytes[sizeof op.bytes];
+  if (read(memory, op.pc, bytes, op.size_B) != op.size_B) return false;
+  if (std::memcmp(bytes, op.bytes, op.size_B) != 0) return false;
+  op.checked = invalidations_;
+  return true;
 }
 
 namespace {
@@ -238,7 +253,7 @@ Stop CodeCache::run(Wave& wave, uint64_t budget) {
     wave.pc = wave.next_pc;
     const bool falls = wave.pc == op->pc + op->size_B;
     const Op* follow = falls ? op->next : wave.pc == op->taken_pc ? op->taken : nullptr;
-    if (!follow) [[unlikely]] {
+    if (!follow || follow->checked != invalidations_) [[unlikely]] {
       follow = find(wave, wave.pc);
       if (falls)
         op->next = follow;

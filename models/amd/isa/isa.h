@@ -35,8 +35,9 @@ class Isa {
 };
 
 /// The instruction cache and its decoded form: bytes are fetched in lines of 64 once, and stay
-/// until invalidate(), whatever happens to memory. One host thread at a time; waves of 32 and 64
-/// may mix.
+/// until invalidate(), whatever happens to memory. What was decoded is kept for longer, and serves
+/// again where the bytes turn out to be the same. One host thread at a time; waves of 32 and 64 may
+/// mix.
 class CodeCache {
  public:
   explicit CodeCache(const Isa& isa);
@@ -58,6 +59,7 @@ class CodeCache {
   };
   const Op* decode(Wave& wave, uint64_t pc);
   const Op* find(Wave& wave, uint64_t pc);
+  bool unchanged(Memory& memory, const Op& op);
   unsigned read(Memory& memory, uint64_t pc, uint8_t* out, unsigned size_B);
   Stop finish(Wave& wave, const Op& op);
 
@@ -65,6 +67,7 @@ class CodeCache {
   std::unordered_map<uint64_t, Line> lines_;
   std::unordered_map<uint64_t, Op*> by_pc_[2];
   std::deque<Op> ops_;
+  uint64_t invalidations_ = 1;
 };
 
 }  // namespace tiny::models::amd

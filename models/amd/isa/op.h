@@ -75,6 +75,8 @@ struct Op {
   mutable uint64_t taken_pc = ~0ull;
   uint64_t pc = 0;
   bool gfx11 = true;
+  uint8_t bytes[20] = {};        ///< the first size_B
+  mutable uint64_t checked = 0;  ///< CodeCache's invalidations when memory last had these bytes
   std::string text;
 };
 

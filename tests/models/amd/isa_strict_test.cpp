@@ -89,8 +89,11 @@ TEST_CASE("LDS and flat operations need their own waits") {
   is_fault(run_with_data(store + "v_mov_b32 v4, v3"), FaultKind::hazard, "v3");
   is_fault(run_with_data(store + "s_waitcnt vmcnt(0)\n v_mov_b32 v4, v3"), FaultKind::hazard, "v3");
   CHECK(run_with_data(store + "s_waitcnt lgkmcnt(0)\n v_mov_b32 v4, v3").reason == StopReason::end);
-  is_fault(run_with_data("flat_load_b32 v3, v[0:1]\n s_waitcnt vmcnt(0)\n v_mov_b32 v4, v3"),
+  // No lane is in LDS: the data come with vmcnt.
+  is_fault(run_with_data("flat_load_b32 v3, v[0:1]\n s_waitcnt lgkmcnt(0)\n v_mov_b32 v4, v3"),
            FaultKind::hazard, "v3");
+  CHECK(run_with_data("flat_load_b32 v3, v[0:1]\n s_waitcnt vmcnt(0)\n v_mov_b32 v4, v3").reason ==
+        StopReason::end);
   CHECK(run_with_data("flat_load_b32 v3, v[0:1]\n s_waitcnt vmcnt(0) lgkmcnt(0)\n v_mov_b32 v4, v3")
             .reason == StopReason::end);
   is_fault(run_with_data("v_mov_b32 v2, 0\n ds_store_b32 v2, v2\n s_barrier"), FaultKind::hazard,
@@ -201,7 +204,7 @@ TEST_CASE("an opcode that is not modelled or not an instruction is named, never 
   CHECK(run_with_data("s_getreg_b32 s4, hwreg(40)").reason == StopReason::fault);
 }
 
-TEST_CASE("code that changed in memory runs stale until the cache is invalidated") {
+TEST_CASE("code that changed in memory runs stale until the cache is invalidated", "[amd:12]") {
   Bench bench("gfx1100");
   bench.fresh();
   bench.load("s_mov_b32 s4, 1");
@@ -215,6 +218,23 @@ TEST_CASE("code that changed in memory runs stale until the cache is invalidated
   bench.wave->pc = kCode;
   REQUIRE(bench.run().reason == StopReason::end);
   CHECK(bench.wave->sgpr(4) == 2);
+}
+
+TEST_CASE("code that is the same after an invalidate goes on to what is new behind it") {
+  Bench bench("gfx1100");
+  bench.fresh();
+  bench.load("s_mov_b32 s4, 1\n s_mov_b32 s5, 1");
+  for (const uint32_t value : {1u, 2u, 1u, 3u}) {
+    const std::string second = " s_mov_b32 s5, " + std::to_string(value) + "\n s_endpgm";
+    bench.memory.add_at(kCode, assemble("gfx1100", 32, "s_mov_b32 s4, 1\n" + second), true);
+    bench.cache->invalidate();
+    for (int run = 0; run < 2; ++run) {
+      bench.wave->pc = kCode;
+      REQUIRE(bench.run().reason == StopReason::end);
+      CHECK(bench.wave->sgpr(4) == 1);
+      CHECK(bench.wave->sgpr(5) == value);
+    }
+  }
 }
 
 TEST_CASE("waves stop and go on: barrier, sleep, message, trap, budget") {
@@ -238,7 +258,7 @@ TEST_CASE("waves stop and go on: barrier, sleep, message, trap, budget") {
   CHECK(bench.wave->sgpr(4) == 2);
 }
 
-TEST_CASE("hardware registers, EXEC chains and VOPD read before they write") {
+TEST_CASE("hardware registers, EXEC chains and VOPD read before they write", "[amd:18]") {
   Bench bench("gfx1100");
   Wave& w = bench.fresh();
   for (unsigned l = 0; l < 32; ++l) w.set_vgpr(0, l, l), w.set_vgpr(1, l, 100 + l);
@@ -345,7 +365,7 @@ TEST_CASE("an LDS address below zero comes back by the instruction's offset") {
   for (unsigned l = 0; l < 32; ++l) CHECK((w.vgpr(2, l) == 7 * l && w.vgpr(5, l) == 7 * l));
 }
 
-TEST_CASE("two waves that meet in LDS without a barrier race") {
+TEST_CASE("two waves that meet in LDS without a barrier race", "[amd:19]") {
   Bench bench("gfx1100");
   bench.lds = std::make_unique<Lds>(256, true);
   bench.load("v_mov_b32 v0, 0\n v_mov_b32 v1, 1\n ds_store_b32 v0, v1");
