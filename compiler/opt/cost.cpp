@@ -85,9 +85,10 @@ PieceCost::PieceCost(const Kernel& k, const Piece& p, const Target& t) : k_(k), 
     r.stage = true;
     r.reduce_axes = s.reduce_axes;
     for (int a : s.reduce_axes) r.axes.add(a), r.reduced.add(a);
-    // A product under a sum is one fused operation.
-    const bool fused = s.op == ir::ReduceOp::sum && s.value->op() == Op::MUL;
-    r.arithmetic = fused ? 0 : 1;
+    // A product under a sum is one operation with it, which region_cycles counts.
+    const bool fused = s.op == ir::ReduceOp::sum && s.value->op() == Op::MUL && t_.has_fma &&
+                       is_float(s.accumulator);
+    r.arithmetic = fused ? -op_weight(s.value) : 0;
     add_region(std::move(r), {s.value});
   }
   Region r;
@@ -209,8 +210,10 @@ double PieceCost::region_cycles(const Region& r, const TileChoice& c) const {
       stores += copies * each;
     } else {
       loads += copies * each * share;
-      held += copies;
-      largest = std::max(largest, copies);
+      // The body takes one position of the unrolled fold after the other.
+      const double at_once = copies / copies_of(a.axes & r.reduced);
+      held += at_once;
+      largest = std::max(largest, at_once);
     }
   }
   const double body = tile * reduce_copies;

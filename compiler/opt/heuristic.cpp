@@ -36,8 +36,29 @@ constexpr double kItemsPerUnit = 256;
 constexpr int64_t kTileItems = 256, kTileSide = 16, kTileDepth = 16, kTileReaders = 4;
 /// Turns of the copying loop that are unrolled, so that their loads are on the way together.
 constexpr int64_t kMaxCopyTurns = 8;
+/// An operand is packed where it takes at least this part of the second cache, and is read again
+/// for so many rows.
+constexpr double kPackedPart = 0.5, kPackedRows = 96;
 /// Vector classes that get the full search for a tile.
 constexpr size_t kTiledVectors = 3;
+
+bool contains(const std::vector<int>& list, int v) {
+  return std::find(list.begin(), list.end(), v) != list.end();
+}
+
+/// The fold that most positions are in; nullptr: none.
+const Stage* longest_fold(const Piece& p) {
+  const Stage* longest = nullptr;
+  double most = 0;
+  for (const Stage& s : p.stages) {
+    if (s.reduce_axes.empty()) continue;
+    double positions = 1;
+    for (int a : s.value->axes().list())
+      positions *= static_cast<double>(p.axes[static_cast<size_t>(a)].extent);
+    if (positions > most) most = positions, longest = &s;
+  }
+  return longest;
+}
 
 class PieceTuner {
  public:
@@ -54,10 +75,12 @@ class PieceTuner {
     merge_neighbours();
     choose_tile();
     order_domain();
-    if (!t_.is_cpu)
+    if (!t_.is_cpu) {
       make_work_items();
-    else if (threaded_)
-      make_threads();
+    } else {
+      pack_operands();
+      if (threaded_) make_threads();
+    }
     for (const Action& a : actions_) act(a);
   }
 
@@ -85,6 +108,8 @@ class PieceTuner {
   bool is_scarce(int axis_class) const;
   double wanted_items() const { return kItemsPerUnit * static_cast<double>(t_.parallelism); }
   int cheapest_inner(const PieceCost&, const std::vector<int>& classes) const;
+  void pack_operands();
+  bool is_worth_packing(const ir::Node* read, const Stage& fold) const;
   void make_threads();
   void make_work_items();
   void share_reduction();
@@ -146,14 +171,11 @@ std::vector<int> PieceTuner::shared_classes() const {
 bool PieceTuner::is_scarce(int axis_class) const {
   if (t_.is_cpu) return false;
   const std::vector<int> shared = shared_classes();
-  const auto in_shared = [&](int c) {
-    return std::find(shared.begin(), shared.end(), c) != shared.end();
-  };
   double positions = 1;
   for (int a : p().domain)
-    if (const Axis& x = p().axes[static_cast<size_t>(a)]; in_shared(x.axis_class))
+    if (const Axis& x = p().axes[static_cast<size_t>(a)]; contains(shared, x.axis_class))
       positions *= static_cast<double>(x.extent);
-  return in_shared(axis_class) && positions < wanted_items();
+  return contains(shared, axis_class) && positions < wanted_items();
 }
 
 bool PieceTuner::try_merge(int outer, int inner) {
@@ -277,7 +299,7 @@ void PieceTuner::search_tile(const PieceCost& cost, const PieceCost::Region& nes
     for (size_t i = start.unroll.size(); i < choice.unroll.size(); ++i)
       copies *= static_cast<double>(choice.unroll[i].second);
     // Between equals the smaller code wins.
-    const double cycles = cost.cycles(choice) * (1 + 0.002 * copies) * (folds_lanes ? 1.02 : 1);
+    const double cycles = cost.cycles(choice) * (1 + 0.0002 * copies) * (folds_lanes ? 1.02 : 1);
     if (cycles < *least) *least = cycles, *best = std::move(choice);
   };
   take(start);
@@ -295,6 +317,13 @@ void PieceTuner::search_tile(const PieceCost& cost, const PieceCost::Region& nes
           TileChoice two = one;
           two.unroll.push_back({classes[j].first, g});
           take(two);
+          for (const auto& [c, left] : classes)  // more of the fold, for fewer turns
+            for (int64_t turns : {2, 4}) {
+              if (two.factor(c) > 1 || !is_reduce_only(c) || left < 2 * turns) continue;
+              TileChoice three = two;
+              three.unroll.push_back({c, turns});
+              take(three);
+            }
         }
     }
 }
@@ -431,6 +460,62 @@ void PieceTuner::order_domain() {
   actions_.push_back({ActionKind::order, 0, 0, all});
 }
 
+/// A read whose lines are taken again for each tile of rows, from memory where they lie far apart.
+bool PieceTuner::is_worth_packing(const ir::Node* read, const Stage& fold) const {
+  const auto axis = [&](int a) -> const Axis& { return p().axes[static_cast<size_t>(a)]; };
+  const KernelBuffer& b = k_.buffers[static_cast<size_t>(read->arg().value)];
+  if (static_cast<double>(b.elements) * static_cast<double>(size_B(b.dtype)) <
+      static_cast<double>(t_.cache_B) * kPackedPart)
+    return false;
+  double rows = 1, panel_B = static_cast<double>(size_B(b.dtype));
+  for (int a : p().domain)
+    if (!read->axes().has(a)) rows *= static_cast<double>(axis(a).extent);
+  for (int a : read->axes().list()) {
+    const int c = axis(a).axis_class;
+    if (contains(fold.reduce_axes, a))
+      panel_B *= static_cast<double>(axis(a).extent);
+    else
+      panel_B *=
+          static_cast<double>(choice_.factor(c) * (choice_.is_vector(c) ? choice_.lanes : 1));
+  }
+  return rows >= kPackedRows && panel_B <= static_cast<double>(t_.cache_B) / 2;
+}
+
+/// Panels of what the lanes of a long fold read are copied to where they lie side by side.
+void PieceTuner::pack_operands() {
+  const PieceCost cost(k_, p(), t_);
+  const Stage* fold = longest_fold(p());
+  if (!fold || has_arrays() || common_.size() < 2 || !cost.hot().stage) return;
+  const int outer = common_.front();
+  if (!choice_.is_vector(outer)) return;
+  const ir::Node* list[] = {fold->value};
+  std::set<int64_t> buffers;
+  for (const ir::Node* n : ir::topological_order(list)) {
+    if (n->op() != ir::Op::LOAD) continue;
+    const bool steps = std::any_of(p().domain.begin(), p().domain.end(), [&](int a) {
+      return cost.class_of(a) == outer && n->axes().has(a);
+    });
+    if (steps && is_worth_packing(n, *fold)) buffers.insert(n->arg().value);
+  }
+  std::vector<Action> actions = actions_;
+  Kernel copy = k_;
+  const auto act = [&](const Action& action) {
+    apply(copy, piece_, action);
+    actions.push_back(action);
+  };
+  try {
+    for (const Action& action : actions_) apply(copy, piece_, action);
+    for (int64_t b : buffers) {
+      const int copied = next_class(copy.pieces[piece_]);
+      act({ActionKind::keep, outer, b, {}});
+      act({ActionKind::vector, copied, choice_.lanes, {}});
+    }
+  } catch (const UsageError&) {
+    return;
+  }
+  actions_ = std::move(actions);
+}
+
 /// Leading loops become threads until there are enough groups.
 void PieceTuner::make_threads() {
   const double wanted = 4.0 * static_cast<double>(std::max<uint32_t>(1, t_.parallelism));
@@ -490,23 +575,9 @@ void PieceTuner::share_reduction() {
 std::vector<int> PieceTuner::tile_classes() const {
   std::vector<int> classes;
   for (int c : common_)
-    if (!is_sequential(c) && blocks_of(c) >= 4) classes.push_back(c);
+    if (!is_sequential(c) && blocks_of(c) >= 2) classes.push_back(c);
   if (classes.size() > 2) classes.erase(classes.begin(), classes.end() - 2);
   return classes.size() == 2 ? classes : std::vector<int>{};
-}
-
-/// The fold that most positions are in; nullptr: none.
-const Stage* longest_fold(const Piece& p) {
-  const Stage* longest = nullptr;
-  double most = 0;
-  for (const Stage& s : p.stages) {
-    if (s.reduce_axes.empty()) continue;
-    double positions = 1;
-    for (int a : s.value->axes().list())
-      positions *= static_cast<double>(p.axes[static_cast<size_t>(a)].extent);
-    if (positions > most) most = positions, longest = &s;
-  }
-  return longest;
 }
 
 /// A loop of the fold, and how many of its turns copy operands at once: so many that each item

@@ -18,8 +18,8 @@ using ir::AxisSet;
 using ir::Node;
 using ir::Op;
 
-/// Rows of an array are this much longer than they need be: work-items that fill it column by
-/// column then reach different banks of a GPU's local memory.
+/// Rows of an array that work-items share are this much longer than they need be: those that fill
+/// it column by column then reach different banks of a GPU's local memory.
 constexpr int64_t kRowPadding_B = 16;
 
 bool contains(const std::vector<int>& list, int v) {
@@ -28,10 +28,20 @@ bool contains(const std::vector<int>& list, int v) {
 
 const Axis& axis_of(const Piece& p, int a) { return p.axes[static_cast<size_t>(a)]; }
 
-/// The loop of this class that a stage folds over; -1: none.
+/// Loops around a stage's folding, outer to inner: those of the domain, then its own.
+std::vector<int> loops_of(const Piece& p, const Stage& s) {
+  std::vector<int> loops;
+  for (const std::vector<int>* list : {&p.domain, &s.reduce_axes})
+    for (int a : *list)
+      if (axis_of(p, a).kind == AxisKind::loop || axis_of(p, a).kind == AxisKind::thread)
+        loops.push_back(a);
+  return loops;
+}
+
+/// The loop of this class around a stage's folding; -1: none.
 int loop_of(const Piece& p, const Stage& s, int axis_class) {
-  for (int a : s.reduce_axes)
-    if (axis_of(p, a).axis_class == axis_class && axis_of(p, a).kind == AxisKind::loop) return a;
+  for (int a : loops_of(p, s))
+    if (axis_of(p, a).axis_class == axis_class) return a;
   return -1;
 }
 
@@ -44,17 +54,15 @@ struct Block {
 Block block_of(const Piece& p, const Stage& s, int loop, const Node* read) {
   Block block;
   AxisSet around;
-  for (int a : s.reduce_axes) {
-    around.add(a);
-    if (a == loop) break;
+  bool inside = false;
+  for (int a : loops_of(p, s)) {
+    if (!inside || axis_of(p, a).kind == AxisKind::thread) around.add(a);
+    inside |= a == loop;
   }
   for (int a : read->axes().list()) {
-    const AxisKind kind = axis_of(p, a).kind;
-    const bool in_domain = contains(p.domain, a);
-    if (!in_domain && !contains(s.reduce_axes, a)) block.problem = "a read steps through an array";
-    const bool encloses =
-        kind == AxisKind::thread || (kind == AxisKind::loop && (in_domain || around.has(a)));
-    if (!encloses) block.axes.push_back(a);
+    if (!contains(p.domain, a) && !contains(s.reduce_axes, a))
+      block.problem = "a read steps through an array";
+    if (!around.has(a)) block.axes.push_back(a);
   }
   if (block.axes.empty()) block.problem = "nothing of the buffer is read twice";
   return block;
@@ -82,16 +90,14 @@ Layout layout_of(const Piece& p, const Stage& s, const std::vector<int>& axes, D
     if (contains(s.reduce_axes, a)) return 3;
     return axis_of(p, a).kind == AxisKind::local ? 1 : 2;
   };
-  std::vector<int> inner_first = axes;
+  std::vector<int> inner_first(axes.rbegin(), axes.rend());
   std::stable_sort(inner_first.begin(), inner_first.end(),
                    [&](int x, int y) { return rank(x) < rank(y); });
   Layout layout;
-  bool padded = false;
+  bool wants_padding = std::any_of(axes.begin(), axes.end(), [&](int a) { return rank(a) == 1; });
   for (int a : inner_first) {
-    if (rank(a) == 3 && !padded && layout.elements > 1) {
+    if (rank(a) == 3 && std::exchange(wants_padding, false))
       layout.elements += kRowPadding_B / static_cast<int64_t>(size_B(dtype));
-      padded = true;
-    }
     layout.strides.emplace_back(a, layout.elements);
     layout.elements *= axis_of(p, a).extent;
   }
@@ -198,7 +204,7 @@ std::string keep_reads(Arena& arena, Piece& p, int axis_class, int64_t buffer) {
       any = true;
     }
   }
-  return any ? "" : "no fold over a loop of this class reads the buffer";
+  return any ? "" : "no fold inside a loop of this class reads the buffer";
 }
 
 }  // namespace tiny

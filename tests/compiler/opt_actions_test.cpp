@@ -91,7 +91,7 @@ TEST_CASE("an illegal action throws and leaves the kernel as it was") {
   refused(linear_relu(8, 16, 4, false), "merge(0, 1)");
   refused(linear_relu(8, 16, 4, false), "order(0, 9)");
   refused(linear_relu(8, 16, 4, false), "thread(2)");
-  refused(linear_relu(8, 16, 4, false), "keep(0, 0)");
+  refused(linear_relu(8, 16, 4, false), "keep(0, 1)");
   refused(linear_relu(8, 16, 4, false), "keep(2, 3)");
   refused(scatter_add(4, 8, 9), "vector(0, 8)");
   refused(scatter_add(4, 8, 9), "thread(0)");
@@ -152,6 +152,15 @@ TEST_CASE("reads of a buffer are kept in local memory, a block a turn") {
        {"vector(1, 4)", "unroll(0, 2)", "local(0, 8)", "local(1, 4)", "thread(0)", "thread(1)",
         "split(2, 16)", "keep(2, 0)", "keep(2, 1)"},
        2},
+      {"a panel for all rows",
+       linear_relu(33, 40, 20, false),
+       {"vector(1, 8)", "unroll(0, 3)", "order(1, 0, 2)", "keep(1, 1)", "vector(5, 8)",
+        "thread(1)"},
+       1},
+      {"a transposed panel",
+       linear_relu(33, 40, 20, true),
+       {"vector(1, 8)", "order(1, 0, 2)", "keep(1, 1)"},
+       1},
       {"a window, whose rows overlap", conv(2, 3, 4, 10, 3), {"unroll(1, 2)", "keep(4, 0)"}, 1},
   };
   for (const Case& c : cases) {
