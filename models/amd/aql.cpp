@@ -218,7 +218,6 @@ class Aql {
       return true;
     }
     Launch l;
-    l.hazards = false;
     for (unsigned d = 0; d < 3; ++d) {
       const auto group = field<uint16_t>(p_, 4 + d * 2);
       const auto grid = field<uint32_t>(p_, 0x0c + d * 4);

@@ -206,7 +206,6 @@ class Dispatch : public Execution {
     }
     auto wave = std::make_unique<Wave>(c);
     wave->memory = &memory_;
-    wave->policy.hazards = launch_.hazards;
     wave->lds = group.lds.get();
     wave->flat_scratch = c.scratch_base;
     preload_scalars(*wave, group, index, count, slot, scratch);

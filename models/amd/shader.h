@@ -27,9 +27,6 @@ struct Launch {
   uint64_t scratch_base = 0;
   uint32_t scratch_wave_B = 0;
   uint32_t scratch_waves = 0;  ///< slots of the whole GPU
-  /// Registers read before the wait for their load are reported. Not of AQL packets: AMD's own copy
-  /// shader waits for vmcnt alone after a flat load, which also counts in lgkmcnt.
-  bool hazards = true;
   std::string text;
 };
 

@@ -265,9 +265,16 @@ bool write_cell(Wave& w, const Op& op, unsigned lane, const Target& t, unsigned 
       });
 }
 
-void issue_load(Wave& w, const Op& op, unsigned registers) {
+/// Does a flat access go to LDS in any lane? What the others ask for does not wait for LDS.
+bool any_in_lds(const Wave& w, const Op& op, const Resolver& addresses) {
+  for (unsigned l = 0; is_flat(op) && l < w.lanes; ++l)
+    if ((w.exec >> l & 1) && addresses.lane(l).space == Space::lds) return true;
+  return false;
+}
+
+void issue_load(Wave& w, const Op& op, unsigned registers, bool lds) {
   Outstanding o{};
-  o.kind = is_flat(op) ? Outstanding::Kind::flat_load : Outstanding::Kind::vector_load;
+  o.kind = lds ? Outstanding::Kind::flat_load : Outstanding::Kind::vector_load;
   o.vm = true;
   o.lgkm = is_flat(op);
   o.vgpr = op.dst.reg;
@@ -275,9 +282,9 @@ void issue_load(Wave& w, const Op& op, unsigned registers) {
   w.issue(o);
 }
 
-void issue_store(Wave& w, const Op& op) {
+void issue_store(Wave& w, const Op& op, bool lds) {
   Outstanding o{};
-  o.kind = is_flat(op) ? Outstanding::Kind::flat_store : Outstanding::Kind::vector_store;
+  o.kind = lds ? Outstanding::Kind::flat_store : Outstanding::Kind::vector_store;
   o.vs = true;
   o.lgkm = is_flat(op);
   o.sequence = w.store_sequence;
@@ -294,6 +301,7 @@ void load(Wave& w, const Op& op) {
   const Resolver addresses(w, op, shape.size_B);
   if (!addresses.ok || !no_tfe(w, op)) return;
   // The destination may overlap the address.
+  const bool lds = any_in_lds(w, op, addresses);
   Target targets[kMaxLanes];
   for (unsigned l = 0; l < w.lanes; ++l)
     if (w.exec >> l & 1) targets[l] = addresses.lane(l);
@@ -302,7 +310,7 @@ void load(Wave& w, const Op& op) {
     Cell cell;
     if (read_cell(w, op, l, targets[l], shape.size_B, cell)) unpack(w, shape, op.dst.reg, l, cell);
   }
-  issue_load(w, op, shape.registers);
+  issue_load(w, op, shape.registers, lds);
 }
 
 void store(Wave& w, const Op& op) {
@@ -313,7 +321,7 @@ void store(Wave& w, const Op& op) {
   for (unsigned l = 0; l < w.lanes && !w.stopped; ++l)
     if (w.exec >> l & 1)
       write_cell(w, op, l, addresses.lane(l), shape.size_B, pack(w, shape, op.src[1].reg, l));
-  issue_store(w, op);
+  issue_store(w, op, any_in_lds(w, op, addresses));
 }
 
 uint64_t data64(const Wave& w, unsigned reg, unsigned lane, unsigned size_B) {
@@ -375,10 +383,11 @@ void atomic(Wave& w, const Op& op) {
     const uint64_t compare = compares ? data64(w, op.src[1].reg + size_B / 4, l, size_B) : 0;
     atomic_cell(w, op, l, addresses.lane(l), size_B, what, source, compare, old[l]);
   }
-  if (w.stopped || !op.returns) return w.stopped ? void() : issue_store(w, op);
+  const bool lds = any_in_lds(w, op, addresses);
+  if (w.stopped || !op.returns) return w.stopped ? void() : issue_store(w, op, lds);
   for (unsigned l = 0; l < w.lanes; ++l)
     if (w.exec >> l & 1) unpack(w, shape, op.dst.reg, l, old[l]);
-  issue_load(w, op, shape.registers);
+  issue_load(w, op, shape.registers, lds);
 }
 
 template <CacheControl kWhat>

@@ -161,13 +161,19 @@ void Wave::issue(Outstanding what) {
 
 void Wave::retire() {
   uint64_t stores = 0;
-  auto done = [&](const Outstanding& o) {
-    if (o.vm || o.vs || o.lgkm) return false;
+  auto arrive = [&](Outstanding& o) {
     for (unsigned i = 0; i < o.vgprs; ++i) --vpending[o.vgpr + i];
     for (unsigned i = 0; i < o.sgprs; ++i)
       if (o.sgpr + i < kScalarRegCount) --spending[o.sgpr + i];
+    o.vgprs = o.sgprs = 0;
     stores = std::max(stores, o.sequence);
-    return true;
+  };
+  auto done = [&](Outstanding& o) {
+    // A flat access without LDS holds lgkmcnt too, but nothing comes from there.
+    const bool vector =
+        o.kind == Outstanding::Kind::vector_load || o.kind == Outstanding::Kind::vector_store;
+    if (!o.vm && !o.vs && (vector || !o.lgkm)) arrive(o);
+    return !o.vm && !o.vs && !o.lgkm;
   };
   std::erase_if(outstanding, done);
   if (stores && memory) memory->stores_complete(config.id, stores);

@@ -93,7 +93,7 @@ struct WaveConfig {
 /// One memory operation that has been issued and not been waited for.
 struct Outstanding {
   enum class Kind : uint8_t {
-    vector_load,
+    vector_load,  ///< or flat, with no lane in LDS: the data come with vmcnt
     vector_store,
     lds,
     scalar,
