@@ -195,7 +195,7 @@ TEST_CASE("kernels are queued with their arguments, many in flight") {
   REQUIRE_THROWS_AS(dev->load(kernel("wants_dispatch_packet", 1)), UsageError);
 }
 
-TEST_CASE("scratch memory grows with the kernels that are loaded") {
+TEST_CASE("scratch memory grows with the kernels that are loaded", "[amd:15]") {
   FakeKfd& kfd = FakeKfd::get();
   auto dev = open_device("AMD");
   kfd.take_log();
@@ -226,7 +226,7 @@ TEST_CASE("a copy engine that does not work is replaced by kernels") {
   REQUIRE(kfd.live_allocations() == kKept);
 }
 
-TEST_CASE("small BAR and old kernels do as well") {
+TEST_CASE("small BAR and old kernels do as well", "[amd:6]") {
   FakeKfd& kfd = FakeKfd::get();
   amd::Topology t = amd::read_topology();
   REQUIRE(t.gpus.size() == 1);
@@ -268,7 +268,8 @@ TEST_CASE("host memory is pinned where it lies") {
   REQUIRE(kfd.live_allocations() == before);
 }
 
-TEST_CASE("each call that fails at the start is an error that names it, and leaves nothing") {
+TEST_CASE("each call that fails at the start is an error that names it, and leaves nothing",
+          "[amd:3][amd:5]") {
   FakeKfd& kfd = FakeKfd::get();
   const std::pair<uint32_t, const char*> calls[] = {{0x16, "ALLOC_MEMORY_OF_GPU"},
                                                     {0x18, "MAP_MEMORY_TO_GPU"},
@@ -306,7 +307,8 @@ TEST_CASE("out of memory frees what is cached and tries again") {
   REQUIRE_THROWS_WITH(dev->alloc(size_t{1} << 50, {.tag = "too much"}), Contains("too much"));
 }
 
-TEST_CASE("a page fault ends the device with all that is known; its buffers can still be freed") {
+TEST_CASE("a page fault ends the device with all that is known; its buffers can still be freed",
+          "[amd:23]") {
   FakeKfd& kfd = FakeKfd::get();
   {
     auto dev = open_device("AMD");
@@ -337,7 +339,7 @@ TEST_CASE("a page fault ends the device with all that is known; its buffers can 
   REQUIRE(fresh.read<int32_t>() == iota(10));
 }
 
-TEST_CASE("a reset and a hang end the device too") {
+TEST_CASE("a reset and a hang end the device too", "[amd:24]") {
   FakeKfd& kfd = FakeKfd::get();
   const bool reset = GENERATE(true, false);
   ScopedKnobs knobs({{"TINY_AMD", "hang=1"}});
@@ -367,7 +369,7 @@ TEST_CASE("a fence outlives its device") {
   done.wait();
 }
 
-TEST_CASE("timelines pass 2^32") {
+TEST_CASE("timelines pass 2^32", "[amd:21]") {
   FakeKfd::get();
   open_device("AMD");  // binds the GPU
   const amd::Topology topology = amd::read_topology();

@@ -227,7 +227,7 @@ std::string path_of(const std::string& name) { return TINY_AMD_DATA "/golden/" +
 
 }  // namespace
 
-TEST_CASE("lists become the packets of the goldens") {
+TEST_CASE("lists become the packets of the goldens", "[amd:7][amd:21]") {
   for (const auto& [name, make] : goldens()) {
     const std::string now = make();
     std::string then;

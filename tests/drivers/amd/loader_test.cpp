@@ -56,7 +56,7 @@ Binary edited(F&& edit) {
 
 }  // namespace
 
-TEST_CASE("a kernel's registers come from its descriptor") {
+TEST_CASE("a kernel's registers come from its descriptor", "[amd:10]") {
   const KernelRegisters r = load(object("kernels_gfx1100.o", "scale"), gfx1100());
   REQUIRE(r.entry == 0x7f0000000200);
   REQUIRE(r.wave32);
@@ -75,7 +75,7 @@ TEST_CASE("a kernel's registers come from its descriptor") {
   REQUIRE(!(old.rsrc1 >> regs::COMPUTE_PGM_RSRC1__PRIV_lo & 1));
 }
 
-TEST_CASE("local memory is what the kernel or its caller needs, in 512 bytes") {
+TEST_CASE("local memory is what the kernel or its caller needs, in 512 bytes", "[amd:14]") {
   Binary b = object("kernels_gfx1100.o", "reverse");
   auto local = [&] {
     return load(b, gfx1100()).rsrc2 >> regs::COMPUTE_PGM_RSRC2__LDS_SIZE_lo & 511;
@@ -89,7 +89,7 @@ TEST_CASE("local memory is what the kernel or its caller needs, in 512 bytes") {
   REQUIRE_THROWS_WITH(local(), Catch::Contains("65537 B of local memory"));
 }
 
-TEST_CASE("scratch of a kernel is known") {
+TEST_CASE("scratch of a kernel is known", "[amd:15]") {
   for (const char* chip : {"gfx1100", "gfx1030"}) {
     const KernelRegisters r =
         load(object(fmt::format("kernels_{}.o", chip), "use_scratch"), *find_generation(chip));
@@ -98,7 +98,7 @@ TEST_CASE("scratch of a kernel is known") {
   }
 }
 
-TEST_CASE("relocations give LLVM's formulas at any address") {
+TEST_CASE("relocations give LLVM's formulas at any address", "[amd:11]") {
   const Binary b = object("relocations.o", "k");
   const CodeObject code(b, gfx1100());
   for (const uint64_t base : {uint64_t{0x10000}, uint64_t{0x7ffe12345000}, uint64_t{0xffffff000}}) {
@@ -124,7 +124,7 @@ TEST_CASE("relocations give LLVM's formulas at any address") {
   }
 }
 
-TEST_CASE("what the driver cannot give a kernel is refused by name") {
+TEST_CASE("what the driver cannot give a kernel is refused by name", "[amd:11][amd:13]") {
   using Catch::Contains;
   auto message = [&](const Binary& b, const Generation& g = gfx1100()) -> std::string {
     try {
@@ -170,7 +170,7 @@ TEST_CASE("what the driver cannot give a kernel is refused by name") {
   CHECK(message(undefined).empty());
 }
 
-TEST_CASE("cut and damaged objects give an error, never a crash") {
+TEST_CASE("cut and damaged objects give an error, never a crash", "[amd:11]") {
   const Binary whole = object("kernels_gfx1100.o", "use_scratch");
   size_t refused = 0, loaded = 0;
   auto attempt = [&](Binary b) {

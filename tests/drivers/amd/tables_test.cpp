@@ -176,7 +176,7 @@ TEST_CASE("ioctl numbers follow from number, direction and size"){
 #undef EC
 }
 
-TEST_CASE("PM4 packets have the headers' opcodes, sizes and fields") {
+TEST_CASE("PM4 packets have the headers' opcodes, sizes and fields", "[amd:7]") {
   for (const std::string gen : {"gfx10.3", "gfx11"}) {
 #define ENUM(TYPE)
 #define VALUE(NAME, value)
@@ -235,7 +235,7 @@ TEST_CASE("PM4 packets have the headers' opcodes, sizes and fields") {
   value("MEC_WRITE_DATA_dst_sel_enum", "dst_sel__mec_write_data__memory", DST_SEL::MEMORY);
 }
 
-TEST_CASE("SDMA packets have the headers' opcodes, sizes and fields") {
+TEST_CASE("SDMA packets have the headers' opcodes, sizes and fields", "[amd:7]") {
   for (const std::string version : {"5.2", "6.0"}) {
 #define PACKET(NAME, op, sub, size_dw, meaning)                              \
   {                                                                          \
@@ -349,7 +349,7 @@ TEST_CASE("gaps of any size are filled with no-operations") {
   }
 }
 
-TEST_CASE("sizes of the save area are the kernel's") {
+TEST_CASE("sizes of the save area are the kernel's", "[amd:3]") {
   // Worked examples: Radeon RX 7900 XTX, and one of the eight dies of a Instinct MI300X.
   SaveAreaInput gfx1100{.gfx_target_version = 110000,
                         .simd_count = 192,
@@ -404,7 +404,7 @@ TEST_CASE("sizes of the save area are the kernel's") {
   REQUIRE(save_area_sizes(gfx1100).total_B == 0x2c18000);
 }
 
-TEST_CASE("scratch is counted an engine on gfx11 and in total on gfx10") {
+TEST_CASE("scratch is counted an engine on gfx11 and in total on gfx10", "[amd:15]") {
   const ScratchInput gfx11{find_generation("gfx1100"), 96, 6, 32};
   const ScratchPlan a = plan_scratch(gfx11, 260);
   REQUIRE(a.thread_B == 260);

@@ -50,7 +50,7 @@ struct System {
 
 }  // namespace
 
-TEST_CASE("a GPU's numbers come from its node") {
+TEST_CASE("a GPU's numbers come from its node", "[amd:1]") {
   System system;
   system.gpu(1, 128);
   const Topology t = system.read();
@@ -74,8 +74,8 @@ TEST_CASE("a GPU's numbers come from its node") {
   REQUIRE(gpu.description() == "gfx1100 (ip discovery), 96 CUs, 24576 MiB, 0000:03:00.0");
 }
 
-TEST_CASE(
-    "several GPUs keep the order of their nodes, and those that cannot be used have a reason") {
+TEST_CASE("several GPUs keep the order of their nodes, and those that cannot be used have a reason",
+          "[amd:1]") {
   System system;
   system.gpu(1, 128, {.gfx_target_version = 100306});
   system.gpu(2, 129, {.large_bar = false, .extra = "cwsr_size 45981696\nctl_stack_size 40960\n"});
@@ -107,7 +107,7 @@ TEST_CASE(
   REQUIRE_THAT(t.skipped[2].reason, Contains("gfx942"));
 }
 
-TEST_CASE("a system without GPUs, driver or permission says so") {
+TEST_CASE("a system without GPUs, driver or permission says so", "[amd:1]") {
   System system;
   REQUIRE_THAT(system.read().absent, Contains("has no GPU"));
   SystemPaths none = system.paths;

@@ -168,7 +168,7 @@ TEST_CASE("bytes are sign-extended, computed and stored") {
   }
 }
 
-TEST_CASE("eight waves reduce through LDS with barriers and no race") {
+TEST_CASE("eight waves reduce through LDS with barriers and no race", "[amd:19]") {
   for (const std::string& target : kTargets) {
     Run run(target);
     const auto x = floats(512, 0, 1);
@@ -184,7 +184,7 @@ TEST_CASE("eight waves reduce through LDS with barriers and no race") {
   }
 }
 
-TEST_CASE("loops diverge and join") {
+TEST_CASE("loops diverge and join", "[amd:18]") {
   for (const std::string& target : kTargets) {
     Run run(target);
     const auto x = floats(kCount * 10, -1, 1);
@@ -268,7 +268,7 @@ TEST_CASE("f64 division and square root, all integer divisions") {
   }
 }
 
-TEST_CASE("atomics from all lanes add up") {
+TEST_CASE("atomics from all lanes add up", "[amd:20]") {
   for (const std::string& target : kTargets) {
     Run run(target);
     const uint64_t c = run.put(std::vector<uint64_t>{0, 0, ~0ull, 0, 0, 0, 0}),

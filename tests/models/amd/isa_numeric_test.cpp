@@ -503,7 +503,7 @@ const std::vector<Case>& packed_cases() {
 
 }  // namespace
 
-TEST_CASE("vector integers agree with 128-bit arithmetic") {
+TEST_CASE("vector integers agree with 128-bit arithmetic", "[amd:16]") {
   Bench wave32("gfx1100", 32);
   check_all(wave32, integer_cases());
   Bench wave64("gfx1100", 64);
@@ -516,12 +516,12 @@ TEST_CASE("16-bit integers keep the other half of the register") {
   check_all(bench, integer16_cases());
 }
 
-TEST_CASE("f32 and f64 arithmetic is the host's, bit for bit") {
+TEST_CASE("f32 and f64 arithmetic is the host's, bit for bit", "[amd:16]") {
   Bench bench("gfx1100");
   check_all(bench, float_cases(), 48);
 }
 
-TEST_CASE("f16 arithmetic rounds once") {
+TEST_CASE("f16 arithmetic rounds once", "[amd:16]") {
   Bench bench("gfx1100");
   check_all(bench, half_cases(), 64);
 }
@@ -559,7 +559,7 @@ TEST_CASE("gfx1030 spells the same arithmetic") {
   check_all(bench, cases);
 }
 
-TEST_CASE("rounding modes and denormal flushing follow MODE") {
+TEST_CASE("rounding modes and denormal flushing follow MODE", "[amd:16]") {
   Bench bench("gfx1100");
   std::mt19937_64 random(5);
   bench.load(
@@ -614,7 +614,8 @@ TEST_CASE("rounding modes and denormal flushing follow MODE") {
   CHECK(flush.vgpr(8, 0) == 2);  // f64 keeps its denormals
 }
 
-TEST_CASE("transcendental functions are within one unit in the last place, denormals flushed") {
+TEST_CASE("transcendental functions are within one unit in the last place, denormals flushed",
+          "[amd:16]") {
   Bench bench("gfx1100");
   struct Function {
     const char* name;
@@ -656,7 +657,7 @@ TEST_CASE("transcendental functions are within one unit in the last place, denor
   }
 }
 
-TEST_CASE("the division sequence is correctly rounded") {
+TEST_CASE("the division sequence is correctly rounded", "[amd:16]") {
   // The expansion compilers use for an IEEE f32 and f64 quotient.
   const char* kDivide32 =
       "v_div_scale_f32 v10, null, v1, v1, v0\n v_div_scale_f32 v11, vcc_lo, v0, v1, v0\n"

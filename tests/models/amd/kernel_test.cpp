@@ -61,7 +61,8 @@ TEST_CASE("The topology describes 96 compute units of gfx1100 and their save are
   CHECK(st.st_rdev == makedev(226, 128));
 }
 
-TEST_CASE("Zero, two and eight GPUs are listed, hidden ones and missing render nodes too") {
+TEST_CASE("Zero, two and eight GPUs are listed, hidden ones and missing render nodes too",
+          "[amd:1]") {
   for (unsigned gpus : {0u, 2u, 8u}) {
     Options o = quiet();
     o.gpus = gpus;
@@ -87,7 +88,7 @@ TEST_CASE("Zero, two and eight GPUs are listed, hidden ones and missing render n
   CHECK(a.at(8) == 2);  // the hidden GPU has no apertures
 }
 
-TEST_CASE("The sizes of gfx1030 follow the formula with its capped control stack") {
+TEST_CASE("The sizes of gfx1030 follow the formula with its capped control stack", "[amd:3]") {
   Options o = quiet();
   o.target = "gfx1030";
   Model model(o);
@@ -98,7 +99,7 @@ TEST_CASE("The sizes of gfx1030 follow the formula with its capped control stack
   CHECK(p["cwsr_size"] == 0x7000 + 80 * 0x55000);
 }
 
-TEST_CASE("Calls are told apart by number, and a short struct is enough") {
+TEST_CASE("Calls are told apart by number, and a short struct is enough", "[amd:2]") {
   Model model(quiet());
   Client c(model);
   Args a;
@@ -114,7 +115,7 @@ TEST_CASE("Calls are told apart by number, and a short struct is enough") {
   CHECK(c.call(0x7f, 8, unknown) == EINVAL);
 }
 
-TEST_CASE("A VM belongs to one open of the render node") {
+TEST_CASE("A VM belongs to one open of the render node", "[amd:5]") {
   Model model(quiet());
   Client c(model);
   Buffer b;
@@ -161,7 +162,7 @@ TEST_CASE("Wrong allocations are refused with a reason") {
   CHECK(c.free(b) == EINVAL);
 }
 
-TEST_CASE("Visible VRAM needs a large BAR") {
+TEST_CASE("Visible VRAM needs a large BAR", "[amd:6]") {
   Options o = quiet();
   o.large_bar = false;
   Model model(o);
@@ -207,7 +208,7 @@ TEST_CASE("AVAILABLE_MEMORY falls by what is allocated, and out of memory is an 
 
 // ---- queues
 
-TEST_CASE("Queue buffers must have exactly the sizes that the kernel computes") {
+TEST_CASE("Queue buffers must have exactly the sizes that the kernel computes", "[amd:3][amd:4]") {
   Model model(quiet());
   Client c(model);
   REQUIRE(c.acquire() == 0);
@@ -365,7 +366,7 @@ TEST_CASE("Signal events have slots from 1, others ids from 0x40000000") {
   CHECK(b.c.create_event(0, true, id, b.page.handle) == EINVAL);  // the page is set
 }
 
-TEST_CASE("There are 4095 signal events, and no more") {
+TEST_CASE("There are 4095 signal events, and no more", "[amd:22]") {
   EventBench b;
   for (uint32_t i = 1; i < 4096; ++i) REQUIRE(b.create() == i);
   uint32_t id = 0;
@@ -409,7 +410,7 @@ TEST_CASE("All of several events, and any of them") {
   CHECK(result == 2);
 }
 
-TEST_CASE("Two waiters on one auto-reset event both wake") {
+TEST_CASE("Two waiters on one auto-reset event both wake", "[amd:22]") {
   EventBench b;
   const uint32_t id = b.create();
   std::atomic<int> woken = 0, begun = 0;
@@ -430,7 +431,7 @@ TEST_CASE("Two waiters on one auto-reset event both wake") {
   CHECK(woken == 2);
 }
 
-TEST_CASE("An event age that is not the current one returns at once") {
+TEST_CASE("An event age that is not the current one returns at once", "[amd:22]") {
   EventBench b;
   const uint32_t id = b.create();
   std::vector<Client::EventData> data(1);
@@ -444,7 +445,7 @@ TEST_CASE("An event age that is not the current one returns at once") {
   CHECK(b.wait(data, 0) == 1);
 }
 
-TEST_CASE("No wake-up is lost when ages are passed on, 100000 times") {
+TEST_CASE("No wake-up is lost when ages are passed on, 100000 times", "[amd:22]") {
   EventBench b;
   const uint32_t id = b.create();
   constexpr uint64_t kRounds = 100'000;
@@ -486,7 +487,7 @@ TEST_CASE("Destroying an event fails its waiters") {
   CHECK(result == 2);
 }
 
-TEST_CASE("A reset GPU tells HW_EXCEPTION events") {
+TEST_CASE("A reset GPU tells HW_EXCEPTION events", "[amd:24]") {
   EventBench b;
   b.create();
   const uint32_t id = b.create(3, false);

@@ -118,7 +118,7 @@ TEST_CASE("Waves of a workgroup meet at the barrier and share LDS") {
   CHECK(b.model.reports().empty());
 }
 
-TEST_CASE("A missing barrier is a race in LDS") {
+TEST_CASE("A missing barrier is a race in LDS", "[amd:19]") {
   Bench b;
   Words code = kLds;
   code[kBarrier] = 0xbf800000;  // s_nop
@@ -134,7 +134,7 @@ TEST_CASE("LDS that was not asked for is out of range") {
   CHECK(mentions(b.model, Report::Kind::shader, "ds_store_b32"));
 }
 
-TEST_CASE("Each wave has its own scratch") {
+TEST_CASE("Each wave has its own scratch", "[amd:15]") {
   Bench b;
   b.load(kScratch);
   const Buffer scratch = b.c.buffer(64 << 10, kVramPrivate);
@@ -209,7 +209,8 @@ TEST_CASE("Inputs that the CPU changed need an acquire") {
   }
 }
 
-TEST_CASE("Code that was replaced runs only after the instruction cache was invalidated") {
+TEST_CASE("Code that was replaced runs only after the instruction cache was invalidated",
+          "[amd:12]") {
   for (const bool invalidated : {true, false}) {
     Bench b;
     b.run(acquire() + b.launch({b.host.va, b.vram.va}) + release(fence_of(b), 1));
@@ -302,7 +303,8 @@ struct FaultBench : Bench {
 
 }  // namespace
 
-TEST_CASE("A load outside of all buffers is a page fault that names instruction and address") {
+TEST_CASE("A load outside of all buffers is a page fault that names instruction and address",
+          "[amd:23]") {
   FaultBench b;
   const uint64_t bad = b.host.va + b.host.size_B + (64 << 20);
   b.run(acquire() + b.launch({bad, b.vram.va}) + release(fence_of(b), 1));
@@ -315,7 +317,7 @@ TEST_CASE("A load outside of all buffers is a page fault that names instruction 
   CHECK(b.host.cpu(3 * kPage)[0] == 0);  // the fence never comes
 }
 
-TEST_CASE("A store to read-only memory and a jump into data are faults of their kind") {
+TEST_CASE("A store to read-only memory and a jump into data are faults of their kind", "[amd:23]") {
   {
     FaultBench b;
     Buffer read_only;
@@ -336,7 +338,8 @@ TEST_CASE("A store to read-only memory and a jump into data are faults of their 
   }
 }
 
-TEST_CASE("An illegal instruction stops the queue and reaches the save area's payload") {
+TEST_CASE("An illegal instruction stops the queue and reaches the save area's payload",
+          "[amd:23]") {
   Model model(quiet());
   Client c(model);
   REQUIRE(c.acquire() == 0);
@@ -364,7 +367,7 @@ TEST_CASE("An illegal instruction stops the queue and reaches the save area's pa
   CHECK(result == 0);
 }
 
-TEST_CASE("An endless kernel leaves the kernel driver answering") {
+TEST_CASE("An endless kernel leaves the kernel driver answering", "[amd:24]") {
   Bench b(quiet(false));
   b.load(kLoop);
   const Buffer page = b.c.buffer(32768);
@@ -380,7 +383,7 @@ TEST_CASE("An endless kernel leaves the kernel driver answering") {
   CHECK(b.queue->destroy() == 0);
 }
 
-TEST_CASE("A dispatch can be made to hang, or to fault") {
+TEST_CASE("A dispatch can be made to hang, or to fault", "[amd:24]") {
   Bench b;
   b.model.hang_next_dispatch();
   b.run(acquire() + b.launch({b.host.va, b.vram.va}) + release(fence_of(b), 1));
