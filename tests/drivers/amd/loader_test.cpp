@@ -170,7 +170,9 @@ TEST_CASE("what the driver cannot give a kernel is refused by name", "[amd:11][a
   CHECK(message(undefined).empty());
 }
 
-TEST_CASE("cut and damaged objects give an error, never a crash", "[amd:11]") {
+namespace {
+
+void load_damaged(int runs) {
   const Binary whole = object("kernels_gfx1100.o", "use_scratch");
   size_t refused = 0, loaded = 0;
   auto attempt = [&](Binary b) {
@@ -189,7 +191,7 @@ TEST_CASE("cut and damaged objects give an error, never a crash", "[amd:11]") {
   }
   REQUIRE(loaded == 0);
   std::mt19937 random(11);
-  for (int run = 0; run < 20000; ++run) {
+  for (int run = 0; run < runs; ++run) {
     Binary b = whole;
     for (uint32_t i = 0; i < 1 + random() % 4; ++i) {
       // Tables and headers more often than code.
@@ -202,6 +204,14 @@ TEST_CASE("cut and damaged objects give an error, never a crash", "[amd:11]") {
   REQUIRE(refused > 1000);
   REQUIRE(loaded > 1000);
 }
+
+}  // namespace
+
+TEST_CASE("cut and damaged objects give an error, never a crash", "[amd:11]") {
+  load_damaged(20'000);
+}
+
+TEST_CASE("a million damaged objects", "[.long]") { load_damaged(1'000'000); }
 
 TEST_CASE("the copy kernel's words are its source in machine code") {
   const std::string mc = TINY_LLVM_MC;

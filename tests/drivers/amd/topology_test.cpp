@@ -149,12 +149,14 @@ TEST_CASE("nodes that make no sense are skipped with what is wrong") {
   REQUIRE_THAT(system.read().skipped.at(0).reason, Contains("no number"));
 }
 
-TEST_CASE("random bytes in the tree never hurt") {
+namespace {
+
+void read_damaged(int runs) {
   std::mt19937 random(5);
   System system;
   system.gpu(1, 128);
   const std::string good = node_properties({}, 128);
-  for (int run = 0; run < 3000; ++run) {
+  for (int run = 0; run < runs; ++run) {
     std::string text = good;
     for (uint32_t i = 0; i < 1 + random() % 8; ++i) {
       const size_t at = random() % text.size();
@@ -172,6 +174,12 @@ TEST_CASE("random bytes in the tree never hurt") {
     for (const Gpu& gpu : t.gpus) REQUIRE(save_area_sizes(gpu.save_area).total_B > 0);
   }
 }
+
+}  // namespace
+
+TEST_CASE("random bytes in the tree never hurt", "[amd:1]") { read_damaged(3000); }
+
+TEST_CASE("a million damaged trees", "[.long]") { read_damaged(1'000'000); }
 
 TEST_CASE("properties are lines of a name and a number") {
   const Properties p = parse_properties("a 1\n\nb  2\nc x\n d 4\ne 18446744073709551615\nf 7");
