@@ -80,6 +80,10 @@ struct Writer {
                                           "sibling_map 1\n");
   }
 
+  /// The processor and other GPUs have a link to a GPU only where its BAR shows all of its memory
+  /// (kfd_crat.c, amdgpu_device_is_peer_accessible).
+  unsigned links_over_bar(unsigned count) const { return options.large_bar ? count : 0; }
+
   void link(const std::string& at, unsigned from, unsigned to, uint32_t weight) {
     const uint32_t flags = 1u | (options.no_atomics64 ? 1u << 3 : 0u);
     tree.add_file(at + "/properties", Properties()
@@ -107,7 +111,7 @@ struct Writer {
                                           .add("simd_count", 0)
                                           .add("mem_banks_count", 1)
                                           .add("caches_count", 1)
-                                          .add("io_links_count", options.gpus)
+                                          .add("io_links_count", links_over_bar(options.gpus))
                                           .add("p2p_links_count", 0)
                                           .add("cpu_core_id_base", 0)
                                           .add("simd_id_base", 0)
@@ -137,8 +141,9 @@ struct Writer {
     // libhsakmt up to 6.2 reads the CPU's caches elsewhere, and fails where a VM has none there,
     // unless this says that there are some.
     cache(at + "/caches/0", 1, 32, 5, 64, 0);
-    for (unsigned gpu = 0; gpu < options.gpus; ++gpu)
+    for (unsigned gpu = 0; gpu < links_over_bar(options.gpus); ++gpu)
       link(fmt::format("{}/io_links/{}", at, gpu), 0, gpu + 1, 20);
+    tree.add_directory(at + "/io_links");
     tree.add_directory(at + "/p2p_links");
     tree.add_directory(at + "/perf");
   }
@@ -147,10 +152,10 @@ struct Writer {
     Properties text;
     text.add("cpu_cores_count", 0)
         .add("simd_count", p.simd_count)
-        .add("mem_banks_count", options.large_bar ? 1 : 2)
+        .add("mem_banks_count", 1)
         .add("caches_count", 3)
         .add("io_links_count", 1)
-        .add("p2p_links_count", options.gpus - 1)
+        .add("p2p_links_count", links_over_bar(options.gpus - 1))
         .add("cpu_core_id_base", 0)
         .add("simd_id_base", 0x80001000u + gpu * 0x1000)
         .add("max_waves_per_simd", p.max_waves_per_simd)
@@ -204,16 +209,15 @@ struct Writer {
     tree.add_file(at + "/name", "ip discovery\n");
     tree.add_file(at + "/properties", gpu_properties(gpu));
     const uint64_t vram_B = vram_of(options, p);
-    const uint64_t visible_B = options.large_bar ? vram_B : 256ull << 20;
-    memory_bank(at + "/mem_banks/0", 1, visible_B, 384, 1249);
-    if (!options.large_bar) memory_bank(at + "/mem_banks/1", 2, vram_B - visible_B, 384, 1249);
+    // One bank: where the CPU reaches only a part of it, all of it is private (kfd_crat.c).
+    memory_bank(at + "/mem_banks/0", options.large_bar ? 1 : 2, vram_B, 384, 1249);
     const uint32_t first = 0x80001000u + gpu * 0x1000;
     cache(at + "/caches/0", 1, 32, 9, 128, first);
     cache(at + "/caches/1", 2, 6144, 9, 128, first);
     cache(at + "/caches/2", 3, 98304, 9, 64, first);
     link(at + "/io_links/0", gpu + 1, 0, 20);
     unsigned links = 0;
-    for (unsigned peer = 0; peer < options.gpus; ++peer)
+    for (unsigned peer = 0; peer < links_over_bar(options.gpus); ++peer)
       if (peer != gpu) link(fmt::format("{}/p2p_links/{}", at, links++), gpu + 1, peer + 1, 40);
     tree.add_directory(at + "/p2p_links");
     tree.add_directory(at + "/perf");

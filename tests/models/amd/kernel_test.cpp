@@ -166,6 +166,14 @@ TEST_CASE("Visible VRAM needs a large BAR", "[amd:6]") {
   Options o = quiet();
   o.large_bar = false;
   Model model(o);
+  // All memory is then one private bank, and no link leads to the GPU: that is how ROCr and HIP
+  // know what the CPU may touch.
+  CHECK(properties(kTopology + "nodes/0/properties")["io_links_count"] == 0);
+  CHECK(properties(kTopology + "nodes/1/properties")["io_links_count"] == 1);
+  CHECK(properties(kTopology + "nodes/1/properties")["mem_banks_count"] == 1);
+  auto bank = properties(kTopology + "nodes/1/mem_banks/0/properties");
+  CHECK(bank["heap_type"] == 2);
+  CHECK(bank["size_in_bytes"] == 24ull << 30);
   Client c(model);
   REQUIRE(c.acquire() == 0);
   Buffer b;
