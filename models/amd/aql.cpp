@@ -273,6 +273,14 @@ class Aql {
     return true;
   }
 
+  /// The runtime leaves INDEX_STRIDE to the processor, which alone knows the wave's size (ROCr,
+  /// FillBufRsrcWord3_Gfx10): 32 or 64 lanes.
+  uint32_t scratch_srd3(bool wave32) {
+    constexpr unsigned kIndexStride = 21;
+    return (queue_field<uint32_t>(kScratchSrd + 12) & ~(3u << kIndexStride)) | (wave32 ? 2u : 3u)
+                                                                                   << kIndexStride;
+  }
+
   void user_sgprs(Launch& l, uint16_t properties) {
     unsigned next = 0;
     const auto push = [&](uint32_t value) {
@@ -282,8 +290,10 @@ class Aql {
       push(uint32_t(value));
       push(uint32_t(value >> 32));
     };
-    if (properties & 1 << 0)
-      for (unsigned i = 0; i < 4; ++i) push(queue_field<uint32_t>(kScratchSrd + i * 4));
+    if (properties & 1 << 0) {
+      for (unsigned i = 0; i < 3; ++i) push(queue_field<uint32_t>(kScratchSrd + i * 4));
+      push(scratch_srd3(l.wave32));
+    }
     const uint64_t slots = q_.args.ring_size / 64;
     if (properties & 1 << 1) push64(q_.args.ring_base_address + q_.read % slots * 64);
     if (properties & 1 << 2) push64(amd_queue());

@@ -489,6 +489,41 @@ TEST_CASE("An AQL vendor packet runs a PM4 buffer") {
   CHECK(b.model.reports().empty());
 }
 
+TEST_CASE("AQL fills in the index stride of a wave's scratch descriptor") {
+  Bench b;
+  AqlQueue q(b.c);
+  // llvm-mc -mcpu=gfx1100: s_load_b64 s[6:7], s[4:5], null · s_waitcnt lgkmcnt(0) · v_mov_b32 v0, 0
+  // v_mov_b32 v1, s3 · global_store_b32 v0, v1, s[6:7] · s_endpgm
+  const Words code{0xf4040182, 0xf8000000, 0xbf89fc07, 0x7e000280,
+                   0x7e020203, 0xdc6a0000, 0x00060100, 0xbfb00000};
+  const Buffer object = b.c.buffer(kPage, kVramPublic), arguments = b.c.buffer(kPage);
+  std::copy(code.begin(), code.end(), object.cpu(256));
+  *arguments.cpu<uint64_t>() = b.memory.va;
+  // ADD_TID_ENABLE and OOB_SELECT of ROCr; it leaves INDEX_STRIDE, 22:21, to the processor.
+  constexpr uint32_t kDescriptor3 = 2u << 28 | 1u << 23;
+  *q.pointers.cpu(0x90 + 12) = kDescriptor3;
+  for (const bool wave32 : {true, false}) {
+    auto* const kd = object.cpu<uint8_t>();
+    AqlQueue::field<uint64_t>(kd, 16, 256);         // where the code begins
+    AqlQueue::field<uint32_t>(kd, 48, 0x60af0080);  // RSRC1
+    AqlQueue::field<uint32_t>(kd, 52, 6u << 1);     // RSRC2: six user SGPRs
+    AqlQueue::field<uint16_t>(kd, 56, uint16_t(1 | 1u << 3 | unsigned(wave32) << 10));
+    uint8_t* const at = q.slot();
+    std::memset(at + 2, 0, 62);
+    AqlQueue::field<uint16_t>(at, 2, 1);
+    for (unsigned d = 0; d < 3; ++d) {
+      AqlQueue::field<uint16_t>(at, 4 + 2 * d, 1);
+      AqlQueue::field<uint32_t>(at, 12 + 4 * d, 1);
+    }
+    AqlQueue::field(at, 0x20, object.va);
+    AqlQueue::field(at, 0x28, arguments.va);
+    q.publish(at, 2 | 1u << 8 | 2u << 9 | 2u << 11);
+    CHECK(b.model.run());
+    CHECK(b.word(0) == (kDescriptor3 | (wave32 ? 2u : 3u) << 21));
+  }
+  CHECK(b.model.reports().empty());
+}
+
 TEST_CASE("An AQL packet of an unknown type goes to the inactive signal") {
   Bench b;
   AqlQueue q(b.c);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // A program in HIP, built whole by hipcc (tools/rocm_clients): device code from AMD's compiler and
 // device libraries, launches and copies by AMD's runtime. Prints "correct" at the end.
+#include <hip/hip_fp16.h>
 #include <hip/hip_runtime.h>
 
 #include <cmath>
@@ -65,6 +66,33 @@ __global__ void rotate(const int* in, int* out) {
 __global__ void positions(int* out, int width) {
   const int x = blockIdx.x * blockDim.x + threadIdx.x, y = blockIdx.y * blockDim.y + threadIdx.y;
   out[y * width + x] = 1000 * y + x;
+}
+
+/// A private array that is indexed by what only the GPU knows: scratch memory, which the runtime
+/// gives to a queue when a dispatch first asks for it.
+__global__ void histogram(const int* in, int* out, int n) {
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i >= n) return;
+  int count[64];
+  for (int k = 0; k < 64; ++k) count[k] = 0;
+  for (int k = 0; k < 100; ++k) ++count[in[(i + k * k) % n] & 63];
+  int best = 0;
+  for (int k = 0; k < 64; ++k)
+    if (count[k] > count[best]) best = k;
+  out[i] = best * 1000 + count[best];
+}
+
+/// Shared memory whose size the launch gives; 64-bit atomics in it and outside; half precision.
+__global__ void reverse(const __half* in, __half* out, unsigned long long* total) {
+  extern __shared__ __half values[];
+  __shared__ unsigned long long sum;
+  if (threadIdx.x == 0) sum = 0;
+  values[threadIdx.x] = __hadd(in[threadIdx.x], in[threadIdx.x]);
+  __syncthreads();
+  atomicAdd(&sum, 0x100000001ull * threadIdx.x);
+  out[threadIdx.x] = __hmul(values[blockDim.x - 1 - threadIdx.x], __float2half(0.25f));
+  __syncthreads();
+  if (threadIdx.x == 0) atomicMax(total, sum);
 }
 
 template <class T>
@@ -174,6 +202,44 @@ bool check_positions() {
   return good;
 }
 
+bool check_histogram() {
+  std::vector<int> in(kCount);
+  for (int i = 0; i < kCount; ++i) in[i] = i * i % 1009;
+  int *din = on_gpu(in), *out = on_gpu(std::vector<int>(kCount, -1));
+  bool good = true;
+  histogram<<<kGroups, kGroup>>>(din, out, kCount);
+  CHECK(hipGetLastError());
+  const std::vector<int> got = from_gpu(out, kCount);
+  CHECK(hipFree(din));
+  for (int i = 0; i < kCount && good; ++i) {
+    int count[64] = {}, best = 0;
+    for (int k = 0; k < 100; ++k) ++count[in[(i + k * k) % kCount] & 63];
+    for (int k = 0; k < 64; ++k)
+      if (count[k] > count[best]) best = k;
+    good = same("histogram", best * 1000 + count[best], got[i], 0);
+  }
+  return good;
+}
+
+bool check_reverse() {
+  constexpr int kItems = 192;
+  std::vector<__half> in(kItems);
+  for (int i = 0; i < kItems; ++i) in[i] = __float2half(float(i));
+  __half *din = on_gpu(in), *out = on_gpu(std::vector<__half>(kItems));
+  unsigned long long* total = on_gpu(std::vector<unsigned long long>(1, 5));
+  reverse<<<1, kItems, kItems * sizeof(__half)>>>(din, out, total);
+  CHECK(hipGetLastError());
+  const std::vector<__half> got = from_gpu(out, kItems);
+  CHECK(hipFree(din));
+  bool good = true;
+  for (int i = 0; i < kItems; ++i)
+    good &= same("reverse", (kItems - 1 - i) * 0.5, __half2float(got[i]), 0);
+  const unsigned long long expected = 0x100000001ull * (kItems * (kItems - 1) / 2);
+  if (from_gpu(total, 1)[0] == expected) return good;
+  std::fprintf(stderr, "64-bit atomics are wrong\n");
+  return false;
+}
+
 /// Copies and kernels of two streams, the second waiting for the first through an event.
 bool check_streams() {
   constexpr size_t kBytes = 3 << 20;
@@ -213,7 +279,8 @@ int main() {
   CHECK(hipGetDeviceProperties(&properties, 0));
   std::printf("%s, %d CUs\n", properties.gcnArchName, properties.multiProcessorCount);
   const bool good = check_axpy() & check_sum() & check_collatz() & check_mathematics() &
-                    check_rotate() & check_positions() & check_streams();
+                    check_rotate() & check_positions() & check_histogram() & check_reverse() &
+                    check_streams();
   std::puts(good ? "correct" : "wrong");
   return good ? 0 : 1;
 }
