@@ -26,7 +26,7 @@ unsigned in_page(const std::byte* host) {
 /// another mapping, so a sanitizer cannot see it.
 [[gnu::no_sanitize_thread, gnu::noinline]] void copy_bytes(std::byte* to, const std::byte* from,
                                                            uint64_t size_B) {
-  // What a lane moves; `rep` would cost more than the bytes.
+  // What lanes and lines move; `rep` would cost more than the bytes.
   if (size_B == 4) {
     __asm__ volatile("movl (%1), %%eax\n\tmovl %%eax, (%0)"
                      :
@@ -37,11 +37,12 @@ unsigned in_page(const std::byte* host) {
                      :
                      : "r"(to), "r"(from)
                      : "rax", "memory");
-  } else if (size_B == 16) {
-    __asm__ volatile("movups (%1), %%xmm0\n\tmovups %%xmm0, (%0)"
-                     :
-                     : "r"(to), "r"(from)
-                     : "xmm0", "memory");
+  } else if (size_B % 16 == 0 && size_B <= 64) {
+    for (; size_B > 0; size_B -= 16, to += 16, from += 16)
+      __asm__ volatile("movups (%1), %%xmm0\n\tmovups %%xmm0, (%0)"
+                       :
+                       : "r"(to), "r"(from)
+                       : "xmm0", "memory");
   } else {
     __asm__ volatile("rep movsb" : "+D"(to), "+S"(from), "+c"(size_B) : : "memory");
   }

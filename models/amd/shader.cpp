@@ -27,6 +27,7 @@ class ShaderMemory : public Memory {
     *poison = 0;
     return result(chip_.read(task_, a.address, data, a.size_B, route(a)), a);
   }
+  bool joins_lanes() const override { return true; }
   MemoryResult store(const Access& a, const void* data, uint32_t) override {
     return result(chip_.write(task_, a.address, data, a.size_B, route(a)), a);
   }

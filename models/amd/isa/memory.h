@@ -75,6 +75,9 @@ class Memory {
  public:
   virtual ~Memory() = default;
   virtual MemoryResult load(const Access& access, void* data, uint32_t* poison) = 0;
+  /// Loads of up to 32 bytes are welcome, for all lanes that ask for the same or adjoining bytes;
+  /// Access::lane is the first of them.
+  virtual bool joins_lanes() const { return false; }
   virtual MemoryResult store(const Access& access, const void* data, uint32_t poison) = 0;
   /// Returns the old value. `compare` as in atomic_result.
   virtual MemoryResult atomic(const Access& access, AtomicOp op, uint64_t source, uint64_t compare,

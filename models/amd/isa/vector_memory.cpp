@@ -296,6 +296,36 @@ bool no_tfe(Wave& w, const Op& op) {
   return !op.tfe;
 }
 
+/// One load for the lanes from `first` on that read the same or adjoining bytes. Returns which it
+/// served: none if there is but one, or if a byte cannot be read, which then the lane itself tells.
+uint64_t load_joined(Wave& w, const Op& op, const Shape& shape, const Target* targets,
+                     unsigned first) {
+  constexpr unsigned kJoined_B = 32;
+  const auto offset = [&](unsigned l) { return targets[l].address - targets[first].address; };
+  uint64_t lanes = 0;
+  unsigned span_B = 0;
+  for (unsigned l = first; l < w.lanes; ++l) {
+    if (!(w.exec >> l & 1)) continue;
+    const bool adjoins = targets[l].space == Space::global && offset(l) <= span_B;
+    if (!adjoins || offset(l) + shape.size_B > kJoined_B) break;
+    span_B = std::max(span_B, static_cast<unsigned>(offset(l)) + shape.size_B);
+    lanes |= uint64_t{1} << l;
+  }
+  if (std::popcount(lanes) < 2) return 0;
+  uint8_t bytes[kJoined_B];
+  uint32_t poison = 0;
+  const Access access = make_access(w, op, first, targets[first].address, span_B);
+  if (!w.memory->load(access, bytes, &poison).ok) return 0;
+  for (unsigned l = first; l < w.lanes; ++l) {
+    if (!(lanes >> l & 1)) continue;
+    Cell cell;
+    std::memcpy(cell.bytes, bytes + offset(l), shape.size_B);
+    cell.poison = poison >> offset(l) & ((1u << shape.size_B) - 1);
+    unpack(w, shape, op.dst.reg, l, cell);
+  }
+  return lanes;
+}
+
 void load(Wave& w, const Op& op) {
   const Shape shape(op.param);
   const Resolver addresses(w, op, shape.size_B);
@@ -305,8 +335,16 @@ void load(Wave& w, const Op& op) {
   Target targets[kMaxLanes];
   for (unsigned l = 0; l < w.lanes; ++l)
     if (w.exec >> l & 1) targets[l] = addresses.lane(l);
+  // What goes past the caches may change while it is read: each lane for itself.
+  const bool joins = w.memory->joins_lanes() && !op.policy.glc;
+  uint64_t done = ~w.exec;
   for (unsigned l = 0; l < w.lanes && !w.stopped; ++l) {
-    if (!(w.exec >> l & 1)) continue;
+    if (done >> l & 1) continue;
+    if (joins && targets[l].space == Space::global) {
+      const uint64_t served = load_joined(w, op, shape, targets, l);
+      done |= served;
+      if (served) continue;
+    }
     Cell cell;
     if (read_cell(w, op, l, targets[l], shape.size_B, cell)) unpack(w, shape, op.dst.reg, l, cell);
   }
