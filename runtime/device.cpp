@@ -55,6 +55,10 @@ void check_bindings(const ListState& s, const SubmitArgs& args) {
   }
 }
 
+const Allocation& touched_by(const QueueTouch& touch, std::span<const Buffer> bound) {
+  return touch.allocation ? *touch.allocation : *bound[touch.slot].allocation();
+}
+
 void check_launches(const ListState& s, const SubmitArgs& args) {
   for (size_t index : s.variable_launches)
     std::get<DispatchCommand>(s.commands[index]).evaluate_groups(args.variables);
@@ -69,13 +73,21 @@ Device::Impl::Impl(std::string n, std::unique_ptr<Backend> b)
       pool(*backend),
       submitted(backend->queue_count()) {
   CHECK_INVARIANT(submitted.size() <= kMaxQueues && !submitted.empty(), "queue count");
+  for (size_t q = 0; q < submitted.size(); ++q) timelines[q] = backend->timeline(q).get();
   backend->describe_address = [this](uint64_t address) { return pool.describe(address); };
 }
 
 bool Device::Impl::retired(const std::array<uint64_t, kMaxQueues>& values) const {
   for (size_t q = 0; q < submitted.size(); ++q)
-    if (values[q] && !backend->timeline(q)->retired(values[q])) return false;
+    if (values[q] && !timelines[q]->retired(values[q])) return false;
   return true;
+}
+
+void Device::Impl::InFlight::clear() {
+  list.reset();
+  profile.reset();
+  waited.clear();
+  timestamps.reset();
 }
 
 void Device::Impl::retire() {
@@ -85,13 +97,14 @@ void Device::Impl::retire() {
       publish_profile(done);
       pool.put(*done.timestamps, done.values);
     }
-    in_flight.pop_front();
+    done.clear();
+    in_flight.pop();
   }
 }
 
 void Device::Impl::publish_profile(const InFlight& done) {
   for (size_t q = 0; q < submitted.size(); ++q)
-    if (!backend->timeline(q)->reached(done.values[q])) return;  // failed: clocks are garbage
+    if (!timelines[q]->reached(done.values[q])) return;  // failed: clocks are garbage
   const auto& rows = done.profile->rows;
   std::vector<uint64_t> clocks(rows.size() * 2);
   backend->read(*done.timestamps, 0, clocks.data(), clocks.size() * 8);
@@ -105,14 +118,13 @@ void Device::Impl::publish_profile(const InFlight& done) {
 
 void Device::Impl::throw_if_poisoned() const {
   for (size_t q = 0; q < submitted.size(); ++q)
-    if (backend->timeline(q)->poisoned())
-      throw DeviceFault(
-          fmt::format("[submit] {} is dead: {}", name, backend->timeline(q)->fault()));
+    if (timelines[q]->poisoned())
+      throw DeviceFault(fmt::format("[submit] {} is dead: {}", name, timelines[q]->fault()));
 }
 
 void Device::Impl::wait_idle() {
   for (size_t q = 0; q < submitted.size(); ++q) try {
-      backend->timeline(q)->wait(submitted[q]);
+      timelines[q]->wait(submitted[q]);
     } catch (const DeviceFault&) {  // a dead queue is idle
     }
 }
@@ -141,43 +153,67 @@ const ListState::Encoded& Device::Impl::encode(ListState& s, bool profiled) {
   return e;
 }
 
-void Device::Impl::find_waits(const ListState::Encoded& e, std::span<const Buffer> bound,
-                              const SubmitArgs& args) {
-  segments.resize(e.queues.size());
-  std::array<bool, kMaxQueues> seen{};
-  for (size_t i = 0; i < segments.size(); ++i) {
-    const uint32_t queue = e.queues[i];
-    auto& waits = segments[i].waits;
-    waits.clear();
-    for (uint32_t before : e.after[i])
-      waits.emplace_back(backend->timeline(e.queues[before]).get(), segments[before].signal_value);
-    segments[i].signal_value = ++submitted[queue];
-    if (seen[queue]) continue;
-    seen[queue] = true;
-    std::array<uint64_t, kMaxQueues> needed{};
-    for (const QueueTouch& t : e.touched[queue]) {
-      const Allocation& a = t.allocation ? *t.allocation : *bound[t.slot].allocation();
-      const auto& values = t.written ? a.uses().any : a.uses().write;
-      for (size_t q = 0; q < submitted.size(); ++q)
-        if (q != queue) needed[q] = std::max(needed[q], values[q].load(std::memory_order_relaxed));
+/// Earlier work on other queues that touches the same memory.
+void Device::Impl::wait_for_touched(const std::vector<QueueTouch>& touched, size_t queue,
+                                    std::span<const Buffer> bound, SegmentSubmit& segment) const {
+  for (size_t q = 0; q < submitted.size(); ++q) {
+    if (q == queue) continue;
+    uint64_t needed = 0;
+    for (const QueueTouch& t : touched) {
+      const Allocation::Uses& uses = touched_by(t, bound).uses();
+      const auto& values = t.written ? uses.any : uses.write;
+      needed = std::max(needed, values[q].load(std::memory_order_relaxed));
     }
-    for (size_t q = 0; q < submitted.size(); ++q)
-      if (needed[q] && !backend->timeline(q)->reached(needed[q]))
-        waits.emplace_back(backend->timeline(q).get(), needed[q]);
-    for (const Fence& fence : args.waits)
-      if (fence.timeline() && !fence.timeline()->reached(fence.value()))
-        waits.emplace_back(fence.timeline().get(), fence.value());
+    if (needed && !timelines[q]->reached(needed)) segment.waits.emplace_back(timelines[q], needed);
   }
 }
 
-void Device::Impl::mark_uses(const ListState::Encoded& e, std::span<const Buffer> bound,
-                             const std::array<uint64_t, kMaxQueues>& values) {
+void Device::Impl::mark_uses(const std::vector<QueueTouch>& touched, size_t queue,
+                             std::span<const Buffer> bound, uint64_t value) const {
+  for (const QueueTouch& t : touched) {
+    Allocation::Uses& uses = touched_by(t, bound).uses();
+    uses.any[queue].store(value, std::memory_order_release);
+    if (t.written) uses.write[queue].store(value, std::memory_order_release);
+  }
+}
+
+std::array<uint64_t, kMaxQueues> Device::Impl::order(const ListState::Encoded& e,
+                                                     std::span<const Buffer> bound,
+                                                     const SubmitArgs& args) {
+  std::array<uint64_t, kMaxQueues> values{};
+  const size_t count = e.queues.size();
+  if (segments.size() != count) segments.resize(count);
+  for (size_t i = 0; i < count; ++i) {
+    const uint32_t queue = e.queues[i];
+    SegmentSubmit& segment = segments[i];
+    segment.waits.clear();
+    for (uint32_t before : e.after[i])
+      segment.waits.emplace_back(timelines[e.queues[before]], segments[before].signal_value);
+    segment.signal_value = ++submitted[queue];
+    const bool first = values[queue] == 0;
+    values[queue] = segment.signal_value;
+    if (!first) continue;
+    wait_for_touched(e.touched[queue], queue, bound, segment);
+    for (const Fence& fence : args.waits)
+      if (fence.timeline() && !fence.timeline()->reached(fence.value()))
+        segment.waits.emplace_back(fence.timeline().get(), fence.value());
+  }
+  // Only now: a queue does not wait for what another one does for this same list.
   for (size_t q = 0; q < submitted.size(); ++q)
-    for (const QueueTouch& t : e.touched[q]) {
-      const Allocation& a = t.allocation ? *t.allocation : *bound[t.slot].allocation();
-      a.uses().any[q].store(values[q], std::memory_order_release);
-      if (t.written) a.uses().write[q].store(values[q], std::memory_order_release);
-    }
+    if (values[q]) mark_uses(e.touched[q], q, bound, values[q]);
+  return values;
+}
+
+std::shared_ptr<Allocation> Device::Impl::add_clock(const std::shared_ptr<Device>& device,
+                                                    const ListState& s, const ProfileLayout& layout,
+                                                    std::span<const Buffer> bound,
+                                                    std::vector<Buffer>& out) {
+  const size_t clock_B = std::max<size_t>(layout.rows.size(), 1) * 16;
+  auto clock =
+      std::make_shared<Allocation>(device, pool.take(clock_B, {"profile"}), clock_B, "profile");
+  out.assign(bound.begin(), bound.begin() + s.buffer_slots);
+  out.emplace_back(clock, 0, clock_B);
+  return clock;
 }
 
 Device::Device(std::string name, std::unique_ptr<Backend> backend)
@@ -268,30 +304,25 @@ Fence Device::submit(const CommandList& list, const SubmitArgs& args) {
   const bool profiled = impl.backend->has_timestamps() && profiling();
   const ListState::Encoded& e = impl.encode(s, profiled);
 
-  Impl::InFlight flight;
   std::vector<Buffer> with_clock;
-  std::span<const Buffer> bound = args.buffers;
   std::shared_ptr<Allocation> clock;
+  std::span<const Buffer> bound = args.buffers;
   if (profiled) {
-    const size_t clock_B = std::max<size_t>(e.profile->rows.size(), 1) * 16;
-    with_clock.assign(bound.begin(), bound.begin() + s.buffer_slots);
-    clock = std::make_shared<Allocation>(shared_from_this(), impl.pool.take(clock_B, {"profile"}),
-                                         clock_B, "profile");
-    with_clock.emplace_back(clock, 0, clock_B);
+    clock = impl.add_clock(shared_from_this(), s, *e.profile, bound, with_clock);
     bound = with_clock;
-    flight.profile = e.profile;
   }
-  impl.find_waits(e, bound, args);
-  for (size_t i = 0; i < e.queues.size(); ++i)
-    flight.values[e.queues[i]] = impl.segments[i].signal_value;
-  impl.mark_uses(e, bound, flight.values);
+  const auto values = impl.order(e, bound, args);
+  Impl::InFlight& flight = impl.in_flight.push();
+  flight.values = values;
   flight.list = e.list;
-  flight.waited = e.waited;
+  if (!e.waited.empty()) flight.waited = e.waited;
   for (const Fence& fence : args.waits)
     if (fence.timeline()) flight.waited.push_back(fence.timeline());
-  impl.in_flight.push_back(std::move(flight));
   impl.backend->submit(*e.list, {bound, args.variables, impl.segments});
-  if (clock) impl.in_flight.back().timestamps = clock->release();
+  if (profiled) {
+    flight.profile = e.profile;
+    flight.timestamps = clock->release();
+  }
   return Fence(impl.backend->timeline(e.queues.back()), impl.segments.back().signal_value);
 }
 

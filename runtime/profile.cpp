@@ -58,8 +58,9 @@ void stop_profile() {
 }
 
 bool profiling() {
-  return sink().sessions.load(std::memory_order_relaxed) > 0 || knobs().debug.level >= 1 ||
-         !knobs().profile.empty();
+  if (sink().sessions.load(std::memory_order_relaxed) > 0) return true;
+  const Knobs& k = knobs();
+  return k.debug.level >= 1 || !k.profile.empty();
 }
 
 std::vector<ProfileEvent> take_profile() {

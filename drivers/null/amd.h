@@ -8,7 +8,7 @@
 #include "drivers/null/backend.h"
 
 #include <memory>
-#include <string>
+#include <vector>
 
 namespace tiny::null {
 
@@ -24,9 +24,7 @@ class NullAmdBackend : public NullBackend {
  private:
   const amd::Generation& generation_;
   amd::EncodeContext context_;
-  std::vector<uint8_t> kernarg_;  ///< of the submission at hand
-  std::vector<uint32_t> words_;
-  std::vector<uint64_t> tickets_;
+  std::vector<uint64_t> tickets_;  ///< of the submission at hand
 };
 
 }  // namespace tiny::null

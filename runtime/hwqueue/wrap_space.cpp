@@ -15,7 +15,7 @@ WrapSpace::WrapSpace(uint64_t capacity, std::shared_ptr<Timeline> timeline, uint
 void WrapSpace::collect() {
   while (!marks_.empty() && timeline_->retired(marks_.front().value)) {
     get_ = marks_.front().end;
-    marks_.pop_front();
+    marks_.pop();
   }
 }
 
@@ -53,7 +53,7 @@ void WrapSpace::retire_at(uint64_t value) {
   if (!marks_.empty() && marks_.back().value == value)
     marks_.back().end = put_;
   else
-    marks_.push_back({put_, value});
+    marks_.push() = {put_, value};
 }
 
 }  // namespace tiny

@@ -6,8 +6,9 @@
 #include <rt_tiny/runtime/base/api.h>
 #include <rt_tiny/runtime/timeline.h>
 
+#include "runtime/ring_queue.h"
+
 #include <cstdint>
-#include <deque>
 #include <memory>
 
 namespace tiny {
@@ -50,7 +51,7 @@ class TINY_API WrapSpace {
 
   uint64_t capacity_, keep_free_, put_ = 0, get_ = 0, stalls_ = 0;
   std::shared_ptr<Timeline> timeline_;
-  std::deque<Mark> marks_;
+  RingQueue<Mark> marks_;
 };
 
 }  // namespace tiny
