@@ -176,6 +176,34 @@ const Node* fold_identity(Arena& arena, const Stage& s) {
   }
 }
 
+/// Is the stage a sum of what is zero where the guard of a split is false? Accesses that step
+/// through the split axis are: they have the guard.
+bool adds_nothing_outside(const Stage& s, int inner) {
+  if (s.op != ir::ReduceOp::sum) return false;
+  std::unordered_map<const Node*, bool> zero;
+  const Node* list[] = {s.value};
+  for (const Node* n : ir::topological_order(list)) {
+    const auto& sources = n->sources();
+    const auto is_zero = [&](const Node* source) { return zero.at(source); };
+    switch (n->op()) {
+      case Op::LOAD:
+      case Op::STAGE:
+        zero[n] = sources.size() > 1 && sources[1]->axes().has(inner);
+        break;
+      case Op::MUL:  // of two zeros: one times infinity is none
+      case Op::ADD:
+      case Op::SUB:
+      case Op::NEG:
+      case Op::CAST:
+        zero[n] = std::all_of(sources.begin(), sources.end(), is_zero);
+        break;
+      default:
+        zero[n] = false;
+    }
+  }
+  return zero.at(s.value);
+}
+
 void split_axis(Arena& arena, Piece& p, int a, int64_t factor, int inner_class, AxisKind kind) {
   Axis& outer = p.axes[static_cast<size_t>(a)];
   const int64_t extent = outer.extent, full = outer.full < 0 ? extent : outer.full;
@@ -200,7 +228,7 @@ void split_axis(Arena& arena, Piece& p, int a, int64_t factor, int inner_class, 
   if (insert(p.domain) && guard)
     for (Store& s : p.stores) s.valid = s.valid ? arena.logical_and(s.valid, guard) : guard;
   for (Stage& s : p.stages) {
-    if (insert(s.reduce_axes) && guard)
+    if (insert(s.reduce_axes) && guard && !adds_nothing_outside(s, inner))
       s.value = arena.where(guard, s.value, fold_identity(arena, s));
     if (insert(s.own_axes) && guard) s.valid = s.valid ? arena.logical_and(s.valid, guard) : guard;
   }

@@ -20,11 +20,16 @@ using ir::Op;
 // and one store a cycle, latency 4.
 constexpr double kUnits = 2, kLoads = 2, kLatency = 4;
 /// A lane of a gather: its address, its load, its insertion.
-constexpr double kGatheredLane = 2.5;
+constexpr double kGatheredLane = 1.5;
+/// A masked vector load.
+constexpr double kMaskedVector = 4;
 /// The same where each lane is in another cache line, of rows that often share a set. Counted in
 /// pieces with arrays only, whose nests may have lanes of columns while others have lanes of rows.
 constexpr double kFarLane = 10;
-constexpr int64_t kFar = 16;   ///< elements
+constexpr int64_t kFar = 16;  ///< elements
+/// A cache line from the second cache.
+constexpr double kLine = 2;
+constexpr double kLine_B = 64;
 constexpr double kTurn = 1.5;  ///< a loop's own work
 constexpr int64_t kWantedChains = 8;
 
@@ -122,6 +127,8 @@ PieceCost::Access PieceCost::access(const Node* index, const Node* valid,
       out.contiguous.add(a);
     else if (tangled || coefficient != 0)
       out.strided.add(a);
+    out.steps_B.emplace_back(a,
+                             tangled ? kLine_B : 4.0 * static_cast<double>(std::abs(coefficient)));
     if (arrays_ && !tangled && std::abs(coefficient) >= kFar) out.far.add(a);
   }
   if (valid) {
@@ -135,6 +142,10 @@ PieceCost::Access PieceCost::access(const Node* index, const Node* valid,
 /// the index steps through them too.
 PieceCost::Access PieceCost::read(const Node* n, const AxisSet& axes) const {
   Access out = access(n->source(0), n->sources().size() > 1 ? n->source(1) : nullptr, axes);
+  const bool array = n->op() == Op::STAGE;
+  const auto number = static_cast<size_t>(n->arg().value);
+  const int64_t elements = array ? p_.stages[number].elements : k_.buffers[number].elements;
+  out.near = static_cast<uint64_t>(elements) * size_B(n->dtype()) <= t_.local_B / 2;
   if (n->op() == Op::STAGE)
     for (int64_t a : n->arg().list) {
       out.axes.add(a);
@@ -166,6 +177,38 @@ const PieceCost::Region& PieceCost::hot() const {
   });
 }
 
+/// Time of the lines that one body takes anew, as the innermost loop of a fold leaps from line to
+/// line.
+double PieceCost::line_cycles(const Region& r, const TileChoice& c) const {
+  const auto step_of = [&](int a) {
+    return c.factor(class_of(a)) * (c.is_vector(class_of(a)) ? c.lanes : 1);
+  };
+  int innermost = -1;
+  AxisSet masked;  // conditions are computed outside
+  for (const Access& a : r.accesses) masked = masked | a.masked;
+  for (bool outside : {true, false})
+    for (int a : r.reduce_axes) {
+      if (masked.has(a) == outside && step_of(a) < extent(a)) innermost = a;
+    }
+  if (innermost < 0 || !t_.is_cpu) return 0;
+  double lines = 0;
+  for (const Access& a : r.accesses) {
+    if (a.store || a.near) continue;
+    const auto turn = std::find_if(a.steps_B.begin(), a.steps_B.end(),
+                                   [&](const auto& step) { return step.first == innermost; });
+    if (turn == a.steps_B.end()) continue;
+    double taken = static_cast<double>(step_of(innermost)) * std::min(1.0, turn->second / kLine_B);
+    for (const auto& [x, step_B] : a.steps_B) {
+      if (x == innermost || step_B == turn->second) continue;  // the next turn takes them again
+      const int k = class_of(x);
+      const int64_t copies = std::min(c.factor(k), extent(x)) * (c.is_vector(k) ? c.lanes : 1);
+      taken *= std::max(1.0, static_cast<double>(copies) * std::min(1.0, step_B / kLine_B));
+    }
+    lines += taken;
+  }
+  return lines * kLine;
+}
+
 double PieceCost::region_cycles(const Region& r, const TileChoice& c) const {
   double turns = 1, tile = 1, reduce_copies = 1;
   int vector_axis = -1;
@@ -190,6 +233,9 @@ double PieceCost::region_cycles(const Region& r, const TileChoice& c) const {
     }
     return n;
   };
+  double ragged = 0;  // part of the vectors along the axis that are not whole
+  if (vector_axis >= 0 && extent(vector_axis) % c.lanes != 0)
+    ragged = 1.0 / static_cast<double>((extent(vector_axis) + c.lanes - 1) / c.lanes);
   double loads = 0, stores = 0, held = 0, largest = 0;
   for (const Access& a : r.accesses) {
     const double copies = copies_of(a.axes);
@@ -197,8 +243,11 @@ double PieceCost::region_cycles(const Region& r, const TileChoice& c) const {
     if (vector_axis >= 0 && a.axes.has(vector_axis)) {
       if (a.strided.has(vector_axis))
         each = (a.far.has(vector_axis) ? kFarLane : kGatheredLane) * static_cast<double>(c.lanes);
+      else if (a.contiguous.has(vector_axis) && !a.masked.has(vector_axis))
+        each += ragged * (kMaskedVector - 1);
       else if (a.masked.has(vector_axis))
-        each = a.contiguous.has(vector_axis) ? 3 : kGatheredLane * static_cast<double>(c.lanes);
+        each = a.contiguous.has(vector_axis) ? kMaskedVector
+                                             : kGatheredLane * static_cast<double>(c.lanes);
     } else if (!a.masked.empty()) {
       each = 2;
     }
@@ -223,7 +272,7 @@ double PieceCost::region_cycles(const Region& r, const TileChoice& c) const {
     latency = kLatency * reduce_copies / chains;
   }
   double cycles = std::max({body * r.arithmetic / kUnits + (r.stage ? body / kUnits : 0),
-                            loads / kLoads, stores, latency});
+                            loads / kLoads, stores, latency, line_cycles(r, c)});
   const double registers = (r.stage ? tile * chains : tile) + held - largest + 1;
   const double spilled = registers - static_cast<double>(t_.vector_registers);
   if (r.stage && spilled > 0) cycles += 3 * spilled;

@@ -40,6 +40,8 @@ class PieceCost {
   struct Access {
     ir::AxisSet axes, contiguous, strided, masked;  ///< along which axes it steps how
     ir::AxisSet far;  ///< strided beyond a cache line; known where stages are in local memory
+    std::vector<std::pair<int, double>> steps_B;  ///< how far a step of an axis goes
+    bool near = false;                            ///< everything it reads fits in the first cache
     bool store = false;
     double weight = 1;  ///< in 4-byte lanes' worth
   };
@@ -55,6 +57,7 @@ class PieceCost {
   /// The region that most positions are in.
   const Region& hot() const;
   double region_cycles(const Region&, const TileChoice&) const;
+  double line_cycles(const Region&, const TileChoice&) const;
   int64_t extent(int axis) const { return p_.axes[static_cast<size_t>(axis)].extent; }
   int class_of(int axis) const { return p_.axes[static_cast<size_t>(axis)].axis_class; }
 
