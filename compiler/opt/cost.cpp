@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <map>
 #include <unordered_set>
 
 #include "compiler/ir/linear.h"
@@ -27,6 +28,8 @@ constexpr double kMaskedVector = 4;
 /// pieces with arrays only, whose nests may have lanes of columns while others have lanes of rows.
 constexpr double kFarLane = 10;
 constexpr int64_t kFar = 16;  ///< elements
+/// Bytes a cycle from beyond the second cache.
+constexpr double kFarB = 8;
 /// A cache line from the second cache.
 constexpr double kLine = 2;
 constexpr double kLine_B = 64;
@@ -209,6 +212,24 @@ double PieceCost::line_cycles(const Region& r, const TileChoice& c) const {
   return lines * kLine;
 }
 
+/// What one whole fold of a tile reads, each byte once: axes that step alike share a window.
+double PieceCost::streamed_B(const Region& r, const TileChoice& c) const {
+  double sum_B = 0;
+  for (const Access& a : r.accesses) {
+    if (a.store || a.near) continue;
+    std::map<double, double> positions;  // by step
+    for (const auto& [x, step_B] : a.steps_B) {
+      const int k = class_of(x);
+      const int64_t copies = std::min(c.factor(k) * (c.is_vector(k) ? c.lanes : 1), extent(x));
+      positions[step_B] += static_cast<double>(r.reduced.has(x) ? extent(x) : copies) - 1;
+    }
+    double read_B = 4;
+    for (const auto& [step_B, count] : positions) read_B *= count + 1;
+    sum_B += read_B;
+  }
+  return sum_B;
+}
+
 double PieceCost::region_cycles(const Region& r, const TileChoice& c) const {
   double turns = 1, tile = 1, reduce_copies = 1;
   int vector_axis = -1;
@@ -277,6 +298,15 @@ double PieceCost::region_cycles(const Region& r, const TileChoice& c) const {
   const double spilled = registers - static_cast<double>(t_.vector_registers);
   if (r.stage && spilled > 0) cycles += 3 * spilled;
   double total = turns * (cycles + kTurn);
+  if (r.stage && t_.is_cpu) {
+    double folds = turns;  // whole ones: each reads all it needs
+    for (int a : r.reduce_axes) {
+      const int64_t step = c.factor(class_of(a)) * (c.is_vector(class_of(a)) ? c.lanes : 1);
+      folds /= static_cast<double>((extent(a) + step - 1) / step);
+    }
+    if (const double read_B = streamed_B(r, c); read_B > static_cast<double>(t_.cache_B))
+      total = std::max(total, folds * read_B / kFarB);
+  }
   if (r.stage && vector_axis >= 0 && r.reduced.has(vector_axis)) {
     double outputs = 1;  // lanes are folded once for each
     for (int a : (r.axes - r.reduced).list()) outputs *= static_cast<double>(extent(a));

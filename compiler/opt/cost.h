@@ -58,6 +58,7 @@ class PieceCost {
   const Region& hot() const;
   double region_cycles(const Region&, const TileChoice&) const;
   double line_cycles(const Region&, const TileChoice&) const;
+  double streamed_B(const Region&, const TileChoice&) const;
   int64_t extent(int axis) const { return p_.axes[static_cast<size_t>(axis)].extent; }
   int class_of(int axis) const { return p_.axes[static_cast<size_t>(axis)].axis_class; }
 
