@@ -22,6 +22,8 @@ using ir::Op;
 constexpr double kUnits = 2, kLoads = 2, kLatency = 4;
 /// A lane of a gather: its address, its load, its insertion.
 constexpr double kGatheredLane = 1.5;
+/// A load behind a condition of its own.
+constexpr double kGuarded = 5;
 /// A masked vector load.
 constexpr double kMaskedVector = 4;
 /// The same where each lane is in another cache line, of rows that often share a set. Counted in
@@ -148,6 +150,7 @@ PieceCost::Access PieceCost::read(const Node* n, const AxisSet& axes) const {
   const bool array = n->op() == Op::STAGE;
   const auto number = static_cast<size_t>(n->arg().value);
   const int64_t elements = array ? p_.stages[number].elements : k_.buffers[number].elements;
+  if (!array) out.buffer = n->arg().value;
   out.near = static_cast<uint64_t>(elements) * size_B(n->dtype()) <= t_.local_B / 2;
   if (n->op() == Op::STAGE)
     for (int64_t a : n->arg().list) {
@@ -196,7 +199,7 @@ double PieceCost::line_cycles(const Region& r, const TileChoice& c) const {
   if (innermost < 0 || !t_.is_cpu) return 0;
   double lines = 0;
   for (const Access& a : r.accesses) {
-    if (a.store || a.near) continue;
+    if (a.store || a.near || a.packed) continue;
     const auto turn = std::find_if(a.steps_B.begin(), a.steps_B.end(),
                                    [&](const auto& step) { return step.first == innermost; });
     if (turn == a.steps_B.end()) continue;
@@ -261,7 +264,9 @@ double PieceCost::region_cycles(const Region& r, const TileChoice& c) const {
   for (const Access& a : r.accesses) {
     const double copies = copies_of(a.axes);
     double each = 1;
-    if (vector_axis >= 0 && a.axes.has(vector_axis)) {
+    if (a.packed) {
+      each = 1;
+    } else if (vector_axis >= 0 && a.axes.has(vector_axis)) {
       if (a.strided.has(vector_axis))
         each = (a.far.has(vector_axis) ? kFarLane : kGatheredLane) * static_cast<double>(c.lanes);
       else if (a.contiguous.has(vector_axis) && !a.masked.has(vector_axis))
@@ -270,7 +275,7 @@ double PieceCost::region_cycles(const Region& r, const TileChoice& c) const {
         each = a.contiguous.has(vector_axis) ? kMaskedVector
                                              : kGatheredLane * static_cast<double>(c.lanes);
     } else if (!a.masked.empty()) {
-      each = 2;
+      each = kGuarded;
     }
     // Hoisted out of the reduce loops it does not vary in.
     double share = 1;
@@ -313,6 +318,11 @@ double PieceCost::region_cycles(const Region& r, const TileChoice& c) const {
     total += outputs * 8;
   }
   return total;
+}
+
+void PieceCost::pack(int64_t buffer) {
+  for (Region& r : regions_)
+    for (Access& a : r.accesses) a.packed |= a.buffer == buffer;
 }
 
 double PieceCost::cycles(const TileChoice& c) const {

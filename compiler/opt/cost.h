@@ -27,6 +27,8 @@ class PieceCost {
   PieceCost(const Kernel&, const Piece&, const Target&);
 
   double cycles(const TileChoice&) const;
+  /// From here on reads of the buffer count as reads of a packed copy.
+  void pack(int64_t buffer);
   /// Copies of the body times its instructions, where that is largest.
   double body_size(const TileChoice&) const;
   /// No loop nest would have lanes of two axes.
@@ -42,6 +44,8 @@ class PieceCost {
     ir::AxisSet far;  ///< strided beyond a cache line; known where stages are in local memory
     std::vector<std::pair<int, double>> steps_B;  ///< how far a step of an axis goes
     bool near = false;                            ///< everything it reads fits in the first cache
+    bool packed = false;  ///< read from a copy in which lanes lie side by side
+    int64_t buffer = -1;  ///< of a LOAD
     bool store = false;
     double weight = 1;  ///< in 4-byte lanes' worth
   };

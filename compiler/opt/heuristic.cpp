@@ -39,6 +39,8 @@ constexpr int64_t kMaxCopyTurns = 8;
 /// An operand is packed where it takes at least this part of the second cache, and is read again
 /// for so many rows.
 constexpr double kPackedPart = 0.5, kPackedRows = 96;
+/// Copying an element takes so many cycles; packing must leave at most this part of the time.
+constexpr double kPackedElement = 2, kWorthPacking = 0.9;
 /// Vector classes that get the full search for a tile.
 constexpr size_t kTiledVectors = 3;
 
@@ -108,8 +110,10 @@ class PieceTuner {
   bool is_scarce(int axis_class) const;
   double wanted_items() const { return kItemsPerUnit * static_cast<double>(t_.parallelism); }
   int cheapest_inner(const PieceCost&, const std::vector<int>& classes) const;
+  void search_packed(const PieceCost&, double body_limit, double* least);
+  std::vector<const ir::Node*> panel_reads(const Stage& fold, int axis_class,
+                                           const TileChoice&) const;
   void pack_operands();
-  bool is_worth_packing(const ir::Node* read, const Stage& fold) const;
   void make_threads();
   void make_work_items();
   void share_reduction();
@@ -125,8 +129,9 @@ class PieceTuner {
   const Target& t_;
   bool threaded_;
   TileChoice choice_;
-  std::vector<int> order_;   ///< classes of the domain, outer to inner
-  std::vector<int> common_;  ///< leading classes that every stage depends on
+  std::vector<int> order_;    ///< classes of the domain, outer to inner
+  std::vector<int> common_;   ///< leading classes that every stage depends on
+  std::set<int64_t> packed_;  ///< buffers whose lanes choice_ wants side by side
   std::vector<Action> actions_;
 };
 
@@ -369,6 +374,7 @@ void PieceTuner::choose_tile() {
     if (const double cycles = cost.cycles(tiled); cycles < least)
       least = cycles, choice_ = std::move(tiled);
   }
+  if (t_.is_cpu && !has_arrays()) search_packed(cost, limit, &least);
   for (int c : choice_.vectors) actions_.push_back({ActionKind::vector, c, choice_.lanes, {}});
   for (const auto& [c, f] : choice_.unroll) actions_.push_back({ActionKind::unroll, c, f, {}});
   unroll_short_reduce(cost, choice_);
@@ -440,6 +446,10 @@ void PieceTuner::order_domain() {
       common_.push_back(inner);
     }
   }
+  if (!packed_.empty()) {  // a panel is packed once for all other tiles
+    std::erase(common_, choice_.vectors[0]);
+    common_.insert(common_.begin(), choice_.vectors[0]);
+  }
   std::copy(common_.begin(), common_.end(), classes.begin());
   order_ = classes;
   // Reduce axes that conditions depend on go outside, where the conditions are computed once.
@@ -460,42 +470,75 @@ void PieceTuner::order_domain() {
   actions_.push_back({ActionKind::order, 0, 0, all});
 }
 
-/// A read whose lines are taken again for each tile of rows, from memory where they lie far apart.
-bool PieceTuner::is_worth_packing(const ir::Node* read, const Stage& fold) const {
+/// Reads of a fold that step through a domain class and are repeated for so many tiles of others
+/// that a copy of what one tile reads is worth it, where that fits in the second cache.
+std::vector<const ir::Node*> PieceTuner::panel_reads(const Stage& fold, int c,
+                                                     const TileChoice& choice) const {
   const auto axis = [&](int a) -> const Axis& { return p().axes[static_cast<size_t>(a)]; };
-  const KernelBuffer& b = k_.buffers[static_cast<size_t>(read->arg().value)];
-  if (static_cast<double>(b.elements) * static_cast<double>(size_B(b.dtype)) <
-      static_cast<double>(t_.cache_B) * kPackedPart)
-    return false;
-  double rows = 1, panel_B = static_cast<double>(size_B(b.dtype));
-  for (int a : p().domain)
-    if (!read->axes().has(a)) rows *= static_cast<double>(axis(a).extent);
-  for (int a : read->axes().list()) {
-    const int c = axis(a).axis_class;
-    if (contains(fold.reduce_axes, a))
-      panel_B *= static_cast<double>(axis(a).extent);
-    else
-      panel_B *=
-          static_cast<double>(choice_.factor(c) * (choice_.is_vector(c) ? choice_.lanes : 1));
-  }
-  return rows >= kPackedRows && panel_B <= static_cast<double>(t_.cache_B) / 2;
-}
-
-/// Panels of what the lanes of a long fold read are copied to where they lie side by side.
-void PieceTuner::pack_operands() {
-  const PieceCost cost(k_, p(), t_);
-  const Stage* fold = longest_fold(p());
-  if (!fold || has_arrays() || common_.size() < 2 || !cost.hot().stage) return;
-  const int outer = common_.front();
-  if (!choice_.is_vector(outer)) return;
-  const ir::Node* list[] = {fold->value};
-  std::set<int64_t> buffers;
+  std::vector<const ir::Node*> reads;
+  const ir::Node* list[] = {fold.value};
   for (const ir::Node* n : ir::topological_order(list)) {
     if (n->op() != ir::Op::LOAD) continue;
-    const bool steps = std::any_of(p().domain.begin(), p().domain.end(), [&](int a) {
-      return cost.class_of(a) == outer && n->axes().has(a);
-    });
-    if (steps && is_worth_packing(n, *fold)) buffers.insert(n->arg().value);
+    double rows = 1, panel_B = static_cast<double>(size_B(n->dtype()));
+    bool steps = false;
+    for (int a : p().domain) {
+      if (!n->axes().has(a)) rows *= static_cast<double>(axis(a).extent);
+      steps |= n->axes().has(a) && axis(a).axis_class == c;
+    }
+    for (int a : n->axes().list()) {
+      const int k = axis(a).axis_class;
+      panel_B *=
+          contains(fold.reduce_axes, a)
+              ? static_cast<double>(axis(a).extent)
+              : static_cast<double>(choice.factor(k) * (choice.is_vector(k) ? choice.lanes : 1));
+    }
+    if (steps && rows >= kPackedRows && panel_B <= static_cast<double>(t_.cache_B) / 2)
+      reads.push_back(n);
+  }
+  return reads;
+}
+
+/// Lanes of a class along which an operand leaps, had it been packed.
+void PieceTuner::search_packed(const PieceCost& cost, double limit, double* least) {
+  const Stage* fold = longest_fold(p());
+  if (!fold || !cost.hot().stage || p().domain.size() < 2) return;
+  for (int c : shared_classes()) {
+    if (is_sequential(c) || !fills_lanes(cost, c)) continue;
+    TileChoice start;
+    start.vectors = {c};
+    start.lanes = cost.lanes();
+    PieceCost packed = cost;
+    std::set<int64_t> buffers;
+    double packing = 0;
+    for (const ir::Node* n : panel_reads(*fold, c, start)) {
+      if (!buffers.insert(n->arg().value).second) continue;
+      packed.pack(n->arg().value);
+      packing += kPackedElement *
+                 static_cast<double>(k_.buffers[static_cast<size_t>(n->arg().value)].elements);
+    }
+    if (buffers.empty() || !packed.one_vector_a_nest(start)) continue;
+    TileChoice tile = start;
+    double cycles = std::numeric_limits<double>::infinity();
+    search_tile(packed, packed.hot(), limit, start, &tile, &cycles);
+    if (cycles + packing >= *least * kWorthPacking) continue;
+    *least = cycles + packing;
+    choice_ = std::move(tile);
+    packed_ = std::move(buffers);
+  }
+}
+
+/// Panels of what the lanes of a long fold read are copied to where they lie side by side. Large
+/// operands that need not be are too: their lines are taken again for each tile of rows, from far.
+void PieceTuner::pack_operands() {
+  const Stage* fold = longest_fold(p());
+  if (!fold || has_arrays() || common_.size() < 2) return;
+  const int outer = common_.front();
+  if (!choice_.is_vector(outer)) return;
+  std::set<int64_t> buffers = packed_;
+  for (const ir::Node* n : panel_reads(*fold, outer, choice_)) {
+    const KernelBuffer& b = k_.buffers[static_cast<size_t>(n->arg().value)];
+    const double all_B = static_cast<double>(b.elements) * static_cast<double>(size_B(b.dtype));
+    if (all_B >= static_cast<double>(t_.cache_B) * kPackedPart) buffers.insert(n->arg().value);
   }
   std::vector<Action> actions = actions_;
   Kernel copy = k_;
