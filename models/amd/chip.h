@@ -159,6 +159,7 @@ struct Failure {
 struct Kernel {
   explicit Kernel(Options o);
   ~Kernel();
+  void halt();  ///< ends the thread
 
   Options options;
   const Profile& prof;

@@ -68,7 +68,9 @@ Kernel::Kernel(Options o)
   pid = int(::getpid());
 }
 
-Kernel::~Kernel() {
+Kernel::~Kernel() { halt(); }
+
+void Kernel::halt() {
   {
     const std::lock_guard guard(lock);
     stop = true;
@@ -287,6 +289,8 @@ void Model::tamper(Tamper hook) {
   CallerLock lock(*kernel_);
   kernel_->tamper = std::move(hook);
 }
+
+void Model::halt() { kernel_->halt(); }
 
 void Model::pause(unsigned gpu, bool paused) {
   CallerLock lock(*kernel_);

@@ -102,6 +102,8 @@ class Model {
   void hang_next_dispatch(unsigned gpu = 0);
   /// Packet processors of this GPU stop, as if it were very busy.
   void pause(unsigned gpu, bool paused);
+  /// The machine does nothing more: for the end of a process, before what it is made of goes away.
+  void halt();
   /// The kernel resets the GPU: its queues die, HW_EXCEPTION events are signalled.
   void reset_gpu(unsigned gpu, bool memory_lost);
   /// The next dispatch faults at this address instead of running.

@@ -25,9 +25,11 @@ void print_stats() {
                s.dispatches, s.waves, s.instructions);
 }
 
-/// A program that misused the GPU has failed, whatever it says itself.
+/// A program may end while its GPU is busy. One that misused it has failed, whatever it says
+/// itself.
 void at_exit() {
   if (::getpid() != owner) return;
+  machine->halt();
   if (machine->options().print_stats) print_stats();
   if (!machine->options().strict) return;
   const size_t count = machine->reports().size();

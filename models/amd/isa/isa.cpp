@@ -16,7 +16,8 @@
 namespace tiny::models::amd {
 
 std::span<const std::span<const Row>> all_rows() {
-  static const std::vector<std::span<const Row>> kAll = {
+  // Never destroyed: waves run until the very end of the process.
+  static const auto& kAll = *new std::vector<std::span<const Row>>{
       salu_rows(),          sopp_rows(),         valu_integer_rows(), valu_float_rows(),
       valu_f16_rows(),      valu_convert_rows(), valu_compare_rows(), valu_division_rows(),
       valu_lane_rows(),     valu_packed_rows(),  valu_matrix_rows(),  lds_rows(),
@@ -25,13 +26,13 @@ std::span<const std::span<const Row>> all_rows() {
 }
 
 const Row* find_row(std::string_view name) {
-  static const std::unordered_map<std::string_view, const Row*> kByName = [] {
-    std::unordered_map<std::string_view, const Row*> map;
+  static const auto& kByName = *[] {
+    auto& map = *new std::unordered_map<std::string_view, const Row*>;
     for (const std::span<const Row>& rows : all_rows())
       for (const Row& row : rows)
         CHECK_INVARIANT(map.emplace(row.name, &row).second,
                         "two rows for " + std::string(row.name));
-    return map;
+    return &map;
   }();
   const auto found = kByName.find(name);
   return found == kByName.end() ? nullptr : found->second;
