@@ -277,8 +277,7 @@ std::vector<const Node*> Fuser::repeated_values(const Node* root) const {
   const std::vector<Draft>& drafts = fusion_.drafts.at(root);
   if (drafts.size() != 1 || drafts[0].piece.stages.empty()) return values;
   for (const auto& [n, positions] : drafts[0].visited)
-    if (positions > 1 && !is_transparent(n) && op_weight(n->op()) > 0)
-      values.push_back(n);
+    if (positions > 1 && !is_transparent(n) && op_weight(n->op()) > 0) values.push_back(n);
   std::sort(values.begin(), values.end(),
             [&](const Node* a, const Node* b) { return rank_.at(a) > rank_.at(b); });
   return values;
