@@ -189,8 +189,8 @@ TEST_CASE("every PM4 field of the facts is read back under its name") {
           3u << 30 | static_cast<std::uint32_t>(packet.size_dw - 2) << 16 | packet.opcode << 8;
       words[fact.dword] |= static_cast<std::uint32_t>(value << fact.lo);
       const auto found = names.find({key.first + "/" + key.second, fact.name});
-      const auto decode = [&](const std::vector<std::uint32_t>& stream) {
-        return decode_pm4(stream, gfx_of(key.first), no_symbols()).at(0);
+      const auto decode = [&, gfx = gfx_of(key.first)](const std::vector<std::uint32_t>& stream) {
+        return decode_pm4(stream, gfx, no_symbols()).at(0);
       };
       INFO(key.first << " " << key.second << "." << fact.name << " = " << value << "\n"
                      << to_text(decode(words)));
