@@ -173,11 +173,15 @@ class Watch {
   }
   /// Interrupts that did not come.
   uint64_t missing_interrupts() const {
-    const std::lock_guard lock(mutex_);
+    // Before our lock: the machine calls us with its own held.
     const uint64_t came = machine().stats().interrupts - interrupts_before_;
+    const std::lock_guard lock(mutex_);
     return submissions_ > came ? submissions_ - came : 0;
   }
-  std::map<std::string, Site> sites() const { return sites_; }
+  std::map<std::string, Site> sites() const {
+    const std::lock_guard lock(mutex_);
+    return sites_;
+  }
 
  private:
   void on_packet(const model::PacketSite& at, std::span<uint32_t> packet) {
