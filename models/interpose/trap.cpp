@@ -76,6 +76,9 @@ Past& past() {
 }
 std::atomic<std::uintptr_t> g_past_low = UINTPTR_MAX, g_past_high = 0;  ///< of all ever watched
 std::atomic<int> g_numbers = 0;
+/// Calls that are ending watches, whose pages may still be armed; calls that have.
+std::atomic<int> g_ending = 0;
+std::atomic<std::uint64_t> g_ended = 0;
 [[gnu::tls_model("initial-exec")]] thread_local constinit Watch* t_telling = nullptr;
 
 const WatchList& watch_list() {
@@ -158,6 +161,8 @@ std::atomic_flag g_window = ATOMIC_FLAG_INIT;
 struct Retried {
   std::uintptr_t address = 0;
   greg_t instruction = 0;
+  std::uint64_t ended = 0;  ///< g_ended then
+  bool operator==(const Retried&) const = default;
 };
 [[gnu::tls_model("initial-exec")]] thread_local constinit Retried t_retried{};
 
@@ -326,15 +331,21 @@ bool on_trap(siginfo_t*, void* raw) {
   return true;
 }
 
-/// A late fault on a page whose watch has ended meanwhile: the instruction may simply run again,
-/// once.
+/// A late fault on a page whose watch has ended meanwhile, or is ending: the instruction may simply
+/// run again; once, unless another watch has ended since.
 bool retry_past(std::uintptr_t address, greg_t instruction) {
   if (address < g_past_low || address >= g_past_high) return false;
-  if (t_retried.address == address && t_retried.instruction == instruction) {
+  if (g_ending.load() > 0) {
+    sched_yield();
+    return true;
+  }
+  // After g_ending: what took the watch from the list is over, and counted.
+  const Retried now{address, instruction, g_ended.load()};
+  if (t_retried == now) {
     t_retried = {};
     return false;
   }
-  t_retried = {address, instruction};
+  t_retried = now;
   return true;
 }
 
@@ -441,16 +452,31 @@ int watch_stores(void*, std::size_t, int, OnStore) { return -ENOSYS; }
 
 #endif
 
+namespace {
+
+/// The program's own protection, unless somebody watches these pages again.
+void disarm(const Watch& watch) {
+  const std::lock_guard lock(g_watch_lock);
+  for (const Watch* const other : watch_list().watches)
+    if (other->start < watch.end && other->end > watch.start) return;
+  real::mprotect(pointer(watch.start), watch.end - watch.start, watch.prot);
+}
+
+}  // namespace
+
 int unwatch_stores(int number) {
   const Guard guard;
+  ++g_ending;
   const auto gone = remove_watches(
       0, UINTPTR_MAX, [=](const Watch& watch) { return watch.target->number == number; });
-  if (gone.empty()) return -ENOENT;
   for (Watch* const watch : gone) {
-    real::mprotect(pointer(watch->start), watch->end - watch->start, watch->prot);
+    disarm(*watch);
     retire(watch);
+    disarm(*watch);  // a step that was under way has armed its pages again
   }
-  return 0;
+  ++g_ended;
+  --g_ending;
+  return gone.empty() ? -ENOENT : 0;
 }
 
 namespace {
