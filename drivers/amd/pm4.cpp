@@ -31,25 +31,6 @@ namespace {
 #define PACKET_TABLE "drivers/amd/pm4.def"
 #include "drivers/amd/packet_text.inc"
 
-/// Dwords a packet with that header has at least; 0 if it is none of the table.
-size_t least_size_dw(uint32_t word) {
-#define ENUM(TYPE)
-#define VALUE(NAME, value)
-#define END_ENUM(TYPE)
-#define PACKET(NAME, op, sub_op, size_dw, meaning) \
-  if (is_header_of(word, op, sub_op)) return size_dw;
-#define FIELD(name, type, dword, hi, lo, shift)
-#define END(NAME)
-#include "drivers/amd/pm4.def"
-#undef ENUM
-#undef VALUE
-#undef END_ENUM
-#undef PACKET
-#undef FIELD
-#undef END
-  return 0;
-}
-
 /// "SET_SH_REG COMPUTE_PGM_LO=0x… COMPUTE_PGM_HI=0x…".
 std::string set_sh_reg_text(std::span<const uint32_t> packet) {
   std::string out = "SET_SH_REG";
@@ -91,7 +72,7 @@ std::string dump(std::span<const uint32_t> words) {
 void validate(std::span<const uint32_t> words) {
   for (size_t at = 0, size_dw = 0; at < words.size(); at += size_dw) {
     size_dw = size_dw_of(words[at]);
-    const size_t least_dw = least_size_dw(words[at]);
+    const size_t least_dw = table_size_dw(words[at]);
     if (least_dw == 0 || size_dw < least_dw || size_dw > words.size() - at)
       throw UsageError(fmt::format("[pm4] dword {} of {} is no whole packet: {:#x}", at,
                                    words.size(), words[at]));

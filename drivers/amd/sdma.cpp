@@ -11,29 +11,10 @@ namespace {
 #define PACKET_TABLE "drivers/amd/sdma.def"
 #include "drivers/amd/packet_text.inc"
 
-/// What the table says of the packet's size, without payload.
-size_t fixed_size_dw(uint32_t word) {
-#define ENUM(TYPE)
-#define VALUE(NAME, value)
-#define END_ENUM(TYPE)
-#define PACKET(NAME, op, sub_op, size_dw, meaning) \
-  if (is_header_of(word, op, sub_op)) return size_dw;
-#define FIELD(name, type, dword, hi, lo, shift)
-#define END(NAME)
-#include "drivers/amd/sdma.def"
-#undef ENUM
-#undef VALUE
-#undef END_ENUM
-#undef PACKET
-#undef FIELD
-#undef END
-  return 0;
-}
-
 }  // namespace
 
 size_t size_dw_of(uint32_t word) {
-  const size_t fixed_dw = fixed_size_dw(word);
+  const size_t fixed_dw = table_size_dw(word);
   return fixed_dw == NOP::kSize_dw && is_header_of(word, NOP::kOpcode, 0)
              ? fixed_dw + (word >> 16 & 0x3fff)
              : fixed_dw;
