@@ -52,19 +52,10 @@ int64_t most_of(AxisKind kind) {
   throw UsageError(fmt::format("[action] {}: {}", print(a), why));
 }
 
-bool contains(const std::vector<int>& list, int v) {
-  return std::find(list.begin(), list.end(), v) != list.end();
-}
-
 bool is_stage_axis(const Piece& p, int a) {
   return std::any_of(p.stages.begin(), p.stages.end(), [&](const Stage& s) {
     return contains(s.reduce_axes, a) || contains(s.own_axes, a);
   });
-}
-
-/// A read of memory, the kernel's buffers or a stage's array: an index, maybe a validity.
-bool is_access(const Node* n) {
-  return n->op() == Op::LOAD || (n->op() == Op::STAGE && !n->sources().empty());
 }
 
 /// Rewrites every expression of a piece; one memo, sources before users, no recursion.

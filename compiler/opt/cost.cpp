@@ -38,11 +38,6 @@ constexpr double kLine_B = 64;
 constexpr double kTurn = 1.5;  ///< a loop's own work
 constexpr int64_t kWantedChains = 8;
 
-/// A read of memory, the kernel's buffers or a stage's array.
-bool is_access(const Node* n) {
-  return n->op() == Op::LOAD || (n->op() == Op::STAGE && !n->sources().empty());
-}
-
 }  // namespace
 
 bool TileChoice::is_vector(int axis_class) const {
@@ -54,6 +49,10 @@ int64_t TileChoice::factor(int axis_class) const {
   for (const auto& [c, x] : unroll)
     if (c == axis_class) f *= x;
   return f;
+}
+
+int64_t TileChoice::step(int axis_class) const {
+  return factor(axis_class) * (is_vector(axis_class) ? lanes : 1);
 }
 
 PieceCost::PieceCost(const Kernel& k, const Piece& p, const Target& t) : k_(k), p_(p), t_(t) {
@@ -186,9 +185,7 @@ const PieceCost::Region& PieceCost::hot() const {
 /// Time of the lines that one body takes anew, as the innermost loop of a fold leaps from line to
 /// line.
 double PieceCost::line_cycles(const Region& r, const TileChoice& c) const {
-  const auto step_of = [&](int a) {
-    return c.factor(class_of(a)) * (c.is_vector(class_of(a)) ? c.lanes : 1);
-  };
+  const auto step_of = [&](int a) { return c.step(class_of(a)); };
   int innermost = -1;
   AxisSet masked;  // conditions are computed outside
   for (const Access& a : r.accesses) masked = masked | a.masked;
@@ -223,7 +220,7 @@ double PieceCost::streamed_B(const Region& r, const TileChoice& c) const {
     std::map<double, double> positions;  // by step
     for (const auto& [x, step_B] : a.steps_B) {
       const int k = class_of(x);
-      const int64_t copies = std::min(c.factor(k) * (c.is_vector(k) ? c.lanes : 1), extent(x));
+      const int64_t copies = std::min(c.step(k), extent(x));
       positions[step_B] += static_cast<double>(r.reduced.has(x) ? extent(x) : copies) - 1;
     }
     double read_B = 4;
@@ -306,7 +303,7 @@ double PieceCost::region_cycles(const Region& r, const TileChoice& c) const {
   if (r.stage && t_.is_cpu) {
     double folds = turns;  // whole ones: each reads all it needs
     for (int a : r.reduce_axes) {
-      const int64_t step = c.factor(class_of(a)) * (c.is_vector(class_of(a)) ? c.lanes : 1);
+      const int64_t step = c.step(class_of(a));
       folds /= static_cast<double>((extent(a) + step - 1) / step);
     }
     if (const double read_B = streamed_B(r, c); read_B > static_cast<double>(t_.cache_B))

@@ -19,6 +19,8 @@ struct TileChoice {
   std::vector<std::pair<int, int64_t>> unroll;  ///< class and factor
   int64_t factor(int axis_class) const;
   bool is_vector(int axis_class) const;
+  /// Positions that one body takes of an axis of the class: copies, times lanes.
+  int64_t step(int axis_class) const;
 };
 
 class PieceCost {

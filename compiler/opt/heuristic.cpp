@@ -44,10 +44,6 @@ constexpr double kPackedElement = 2, kWorthPacking = 0.9;
 /// Vector classes that get the full search for a tile.
 constexpr size_t kTiledVectors = 3;
 
-bool contains(const std::vector<int>& list, int v) {
-  return std::find(list.begin(), list.end(), v) != list.end();
-}
-
 /// The fold that most positions are in; nullptr: none.
 const Stage* longest_fold(const Piece& p) {
   const Stage* longest = nullptr;
@@ -119,7 +115,9 @@ class PieceTuner {
   void share_reduction();
   std::vector<int> tile_classes() const;
   bool share_tile();
-  bool copy_operands(const Piece&, int64_t items, const std::function<void(Action)>& act) const;
+  using Act = std::function<void(const Action&)>;
+  bool copy_operands(const Piece&, int64_t items, const Act&) const;
+  bool extend(const std::function<bool(const Piece&, const Act&)>& more);
   double blocks_of(int axis_class) const;
   bool is_sequential(int axis_class) const;
   std::vector<int> domain_classes() const;
@@ -134,6 +132,25 @@ class PieceTuner {
   std::set<int64_t> packed_;  ///< buffers whose lanes choice_ wants side by side
   std::vector<Action> actions_;
 };
+
+/// Tries actions behind those chosen so far: `more` sees the piece as they leave it, and acts on
+/// it. They stay, unless one is refused or `more` returns false.
+bool PieceTuner::extend(const std::function<bool(const Piece&, const Act&)>& more) {
+  std::vector<Action> actions;
+  Kernel copy = k_;
+  const Act act = [&](const Action& action) {
+    apply(copy, piece_, action);
+    actions.push_back(action);
+  };
+  try {
+    for (const Action& action : actions_) act(action);
+    if (!more(copy.pieces[piece_], act)) return false;
+  } catch (const UsageError&) {
+    return false;
+  }
+  actions_ = std::move(actions);
+  return true;
+}
 
 bool PieceTuner::is_sequential(int c) const {
   return std::any_of(p().sequential.begin(), p().sequential.end(),
@@ -411,9 +428,7 @@ int PieceTuner::cheapest_inner(const PieceCost& cost, const std::vector<int>& cl
     for (int a : hot.axes.list())
       if (cost.class_of(a) == c && !hot.reduced.has(a)) {
         of_class.add(a);
-        const int64_t lanes = choice_.is_vector(c) ? choice_.lanes : 1;
-        blocks =
-            static_cast<double>(cost.extent(a)) / static_cast<double>(lanes * choice_.factor(c));
+        blocks = static_cast<double>(cost.extent(a)) / static_cast<double>(choice_.step(c));
       }
     if (of_class.empty() || blocks <= 1) continue;
     double streamed = 0;
@@ -423,8 +438,7 @@ int PieceTuner::cheapest_inner(const PieceCost& cost, const std::vector<int>& cl
       for (int a : access.axes.list()) {
         const int k = cost.class_of(a);
         if (hot.reduced.has(a)) continue;
-        copies *= static_cast<double>(choice_.factor(k));
-        if (choice_.is_vector(k)) copies *= static_cast<double>(choice_.lanes);
+        copies *= static_cast<double>(choice_.step(k));
       }
       streamed += copies;
     }
@@ -487,10 +501,8 @@ std::vector<const ir::Node*> PieceTuner::panel_reads(const Stage& fold, int c,
     }
     for (int a : n->axes().list()) {
       const int k = axis(a).axis_class;
-      panel_B *=
-          contains(fold.reduce_axes, a)
-              ? static_cast<double>(axis(a).extent)
-              : static_cast<double>(choice.factor(k) * (choice.is_vector(k) ? choice.lanes : 1));
+      panel_B *= contains(fold.reduce_axes, a) ? static_cast<double>(axis(a).extent)
+                                               : static_cast<double>(choice.step(k));
     }
     if (steps && rows >= kPackedRows && panel_B <= static_cast<double>(t_.cache_B) / 2)
       reads.push_back(n);
@@ -540,23 +552,14 @@ void PieceTuner::pack_operands() {
     const double all_B = static_cast<double>(b.elements) * static_cast<double>(size_B(b.dtype));
     if (all_B >= static_cast<double>(t_.cache_B) * kPackedPart) buffers.insert(n->arg().value);
   }
-  std::vector<Action> actions = actions_;
-  Kernel copy = k_;
-  const auto act = [&](const Action& action) {
-    apply(copy, piece_, action);
-    actions.push_back(action);
-  };
-  try {
-    for (const Action& action : actions_) apply(copy, piece_, action);
+  extend([&](const Piece& piece, const Act& act) {
     for (int64_t b : buffers) {
-      const int copied = next_class(copy.pieces[piece_]);
+      const int copied = next_class(piece);
       act({ActionKind::keep, outer, b, {}});
       act({ActionKind::vector, copied, choice_.lanes, {}});
     }
-  } catch (const UsageError&) {
-    return;
-  }
-  actions_ = std::move(actions);
+    return true;
+  });
 }
 
 /// Leading loops become threads until there are enough groups.
@@ -579,7 +582,7 @@ double PieceTuner::blocks_of(int c) const {
   double blocks = 1;
   for (int a : p().domain)
     if (p().axes[static_cast<size_t>(a)].axis_class == c) {
-      const int64_t step = choice_.factor(c) * (choice_.is_vector(c) ? choice_.lanes : 1);
+      const int64_t step = choice_.step(c);
       blocks = static_cast<double>((p().axes[static_cast<size_t>(a)].extent + step - 1) / step);
     }
   return blocks;
@@ -598,20 +601,15 @@ void PieceTuner::share_reduction() {
   for (int c : common_) items *= blocks_of(c);
   if (items >= wanted_items()) return;
   const int a = longest->reduce_axes.back(), c = cost.class_of(a);
-  const int64_t step = choice_.factor(c) * (choice_.is_vector(c) ? choice_.lanes : 1);
+  const int64_t step = choice_.step(c);
   const int64_t left = (cost.extent(a) + step - 1) / step;
   int64_t share = 1;
   while (share < kMaxGroupItems && share * 2 <= left) share *= 2;
   if (share < kWaveItems || is_sequential(c)) return;
-  const Action action{ActionKind::local, c, share, {}};
-  Kernel copy = k_;
-  try {
-    for (const Action& before : actions_) apply(copy, piece_, before);
-    apply(copy, piece_, action);
-  } catch (const UsageError&) {
-    return;
-  }
-  actions_.push_back(action);
+  extend([&](const Piece&, const Act& act) {
+    act({ActionKind::local, c, share, {}});
+    return true;
+  });
 }
 
 /// The two domain classes whose items share most: all of the hot fold's reads lack one of them.
@@ -665,8 +663,7 @@ std::set<int64_t> shared_operands(const Piece& p, const Stage& fold, int loop) {
 /// The items of a group copy operands of the longest fold, a block at a time; false where nothing
 /// is worth it, or the blocks do not fit in local memory with those of a second group. `act`
 /// applies to the kernel whose piece this is.
-bool PieceTuner::copy_operands(const Piece& piece, int64_t items,
-                               const std::function<void(Action)>& act) const {
+bool PieceTuner::copy_operands(const Piece& piece, int64_t items, const Act& act) const {
   const Stage* fold = longest_fold(piece);
   const TileLoop loop = fold ? tile_loop(piece, *fold) : TileLoop{};
   if (loop.axis < 0) return false;
@@ -692,7 +689,7 @@ bool PieceTuner::copy_operands(const Piece& piece, int64_t items,
 bool PieceTuner::share_tile() {
   const std::vector<int> classes = tile_classes();
   if (classes.empty() || has_arrays() || k_.pieces.size() > 1) return false;
-  std::vector<Action> actions = actions_;
+  std::vector<Action> tiles;
   int64_t items = 1;
   double groups = 1;
   for (int c : common_) groups *= blocks_of(c);
@@ -700,26 +697,17 @@ bool PieceTuner::share_tile() {
     const auto blocks = static_cast<uint64_t>(blocks_of(classes[i]));
     const int64_t most = i ? kTileSide : kTileItems / items;
     const int64_t share = std::min(most, static_cast<int64_t>(std::bit_floor(blocks)));
-    actions.push_back({ActionKind::local, classes[i], share, {}});
+    tiles.push_back({ActionKind::local, classes[i], share, {}});
     items *= share;
   }
   if (items < kWaveItems || groups / static_cast<double>(items) < t_.parallelism / 2.0)
     return false;
   for (int k : common_)
-    if (!is_sequential(k)) actions.push_back({ActionKind::thread, k, 0, {}});
-  Kernel copy = k_;
-  try {
-    for (const Action& action : actions) apply(copy, piece_, action);
-    const auto act = [&](const Action& action) {
-      apply(copy, piece_, action);
-      actions.push_back(action);
-    };
-    if (!copy_operands(copy.pieces[piece_], items, act)) return false;
-  } catch (const UsageError&) {
-    return false;
-  }
-  actions_ = std::move(actions);
-  return true;
+    if (!is_sequential(k)) tiles.push_back({ActionKind::thread, k, 0, {}});
+  return extend([&](const Piece& piece, const Act& act) {
+    for (const Action& action : tiles) act(action);
+    return copy_operands(piece, items, act);
+  });
 }
 
 /// A GPU wants as many work-items as there are: every loop that all stages share. Where these are

@@ -22,10 +22,6 @@ using ir::Op;
 /// it column by column then reach different banks of a GPU's local memory.
 constexpr int64_t kRowPadding_B = 16;
 
-bool contains(const std::vector<int>& list, int v) {
-  return std::find(list.begin(), list.end(), v) != list.end();
-}
-
 const Axis& axis_of(const Piece& p, int a) { return p.axes[static_cast<size_t>(a)]; }
 
 /// Loops around a stage's folding, outer to inner: those of the domain, then its own.

@@ -57,11 +57,6 @@ bool is_data(const Node* n) {
   return n->dtype() != DType::i64 || n->op() == Op::LOAD || n->op() == Op::STAGE;
 }
 
-/// A read of a buffer or of an array in local memory.
-bool is_access(const Node* n) {
-  return n->op() == Op::LOAD || (n->op() == Op::STAGE && !n->sources().empty());
-}
-
 /// Vector instructions for one evaluation. An array in local memory costs its accesses, no bytes.
 double instructions_of(const Node* n) {
   if (!is_access(n)) return op_weight(n->op());

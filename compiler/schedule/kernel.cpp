@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <iterator>
 #include <set>
 #include <unordered_map>
@@ -285,6 +286,14 @@ std::string broken(const Kernel& k, const Piece& p) {
 }
 
 }  // namespace
+
+bool is_access(const ir::Node* n) {
+  return n->op() == ir::Op::LOAD || (n->op() == ir::Op::STAGE && !n->sources().empty());
+}
+
+bool contains(const std::vector<int>& list, int axis) {
+  return std::find(list.begin(), list.end(), axis) != list.end();
+}
 
 std::vector<const ir::Node**> expression_places(Piece& p) {
   std::vector<const ir::Node**> out;

@@ -97,6 +97,11 @@ struct Kernel {
   std::vector<Piece> pieces;  ///< independent of each other
 };
 
+/// A read of memory, the kernel's buffers or a stage's array: an index, maybe a validity.
+bool is_access(const ir::Node*);
+/// Is the axis (or class) in a list of them?
+bool contains(const std::vector<int>& list, int axis);
+
 /// The notation of docs/architecture.md, one stage a line. Also the kernel's identity: equal text,
 /// equal kernel.
 std::string print(const Kernel&);
